@@ -14,7 +14,7 @@ describe('setting a value in JSON with comments', () => {
     ['with the line ends of the file', '{\r\n  "x": 0\r\n}\r\n', ['a'], '{\r\n  "a": 1,\r\n  "x": 0\r\n}\r\n'],
     ['in the place of another value', '{"a": {"old": [1]}, "b": 2} // end', ['a'], '{"a": 1, "b": 2} // end'],
     [
-      'without separating comments from what they belong to',
+      'without separating comments from their lines',
       '// top\n{\n  // first\n  "x": { "y": 0 } // mine\n  /* last, */\n}\n',
       ['a'],
       '// top\n{\n  "a": 1,\n  // first\n  "x": { "y": 0 } // mine\n  /* last, */\n}\n',

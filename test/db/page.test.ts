@@ -207,22 +207,22 @@ describe('a cursor', () => {
   })
 
   test.each([
-    ['nothing', ''],
-    ['noise', 'ÿ not base64'],
-    ['no JSON', Buffer.from('{').toString('base64url')],
+    ['empty', ''],
+    ['not base64', 'ÿ not base64'],
+    ['not JSON', Buffer.from('{').toString('base64url')],
     ['null', Buffer.from('null').toString('base64url')],
-    ['another sort key', forge('title.desc', 'x', id)],
-    ['another direction', forge('seenAt.asc', at(0), id)],
-    ['no id', forge('seenAt.desc', at(0))],
-    ['an id that is none', forge('seenAt.desc', at(0), 'x')],
-    ['an id that is SQL', forge('seenAt.desc', at(0), `${id}' or true`)],
-    ['words for a time', forge('seenAt.desc', 'yesterday', id)],
-    ['a number for a time', forge('seenAt.desc', 5, id)],
-    ['a day that is none', forge('seenAt.desc', '2026-02-30T00:00:00.000Z', id)],
-    ['an hour that is none', forge('seenAt.desc', '2026-02-03T25:00:00.000Z', id)],
-    ['the year 0', forge('seenAt.desc', '0000-01-01T00:00:00.000Z', id)],
-    ['no value', forge('seenAt.desc', null, id)],
-    ['an object', forge('seenAt.desc', { $gt: '' }, id)],
+    ['of another sort key', forge('title.desc', 'x', id)],
+    ['of another direction', forge('seenAt.asc', at(0), id)],
+    ['without an id', forge('seenAt.desc', at(0))],
+    ['of an invalid id', forge('seenAt.desc', at(0), 'x')],
+    ['of an id with SQL', forge('seenAt.desc', at(0), `${id}' or true`)],
+    ['of a word as time', forge('seenAt.desc', 'yesterday', id)],
+    ['of a number as time', forge('seenAt.desc', 5, id)],
+    ['of an invalid day', forge('seenAt.desc', '2026-02-30T00:00:00.000Z', id)],
+    ['of an invalid hour', forge('seenAt.desc', '2026-02-03T25:00:00.000Z', id)],
+    ['of the year 0', forge('seenAt.desc', '0000-01-01T00:00:00.000Z', id)],
+    ['without a value', forge('seenAt.desc', null, id)],
+    ['of an object', forge('seenAt.desc', { $gt: '' }, id)],
   ])('that is %s is refused', (_, cursor) => {
     expect(code({ cursor })).toBe('invalid.cursor')
   })

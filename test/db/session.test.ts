@@ -151,7 +151,7 @@ describe('a JSON column', () => {
     ['dates as text', { at: '2026-11-15T09:30:00.000Z' }, 'object'],
     ['odd keys', { '': 1, 'a.b': 2, "it's": 3, '"': 4, constructor: 5 }, 'object'],
   ]
-  test.each(values)('%s', async (_, data, type) => {
+  test.each(values)('returns %s unchanged', async (_, data, type) => {
     const made = await roundTrip({ data })
     expect(made.data).toEqual(data)
     const { rows } = await driver.query(`select jsonb_typeof(data) from ${name} where id = $1`, [made.id])
@@ -224,7 +224,7 @@ describe('a time column', () => {
     '0999-05-05T05:05:05.050Z',
     '2262-04-12T00:00:00.123Z',
     '9999-12-31T23:59:59.999Z',
-  ])('%s', async (at) => {
+  ])('returns %s unchanged', async (at) => {
     const { id, at: read } = await roundTrip({ at })
     expect(read).toBe(at)
     const { rows } = await driver.query(

@@ -64,9 +64,9 @@ describe('an embeddings server (/v1/embeddings)', () => {
     ['too few vectors', () => [], '0 vectors for 1 texts'],
     ['the same index twice', () => [{ index: 1, embedding: [1, 2, 3] }], 'belong to no text'],
     ['zeros', () => [{ index: 0, embedding: [0, 0, 0] }], 'of length zero'],
-    ['words', () => [{ index: 0, embedding: ['a', 'b', 'c'] }], 'of length zero'],
-    ['a text', () => [{ index: 0, embedding: 'AAAA' }], 'no dimensions'],
-    ['nothing in it', () => [null], 'no dimensions'],
+    ['texts instead of numbers', () => [{ index: 0, embedding: ['a', 'b', 'c'] }], 'of length zero'],
+    ['a text instead of a vector', () => [{ index: 0, embedding: 'AAAA' }], 'no dimensions'],
+    ['an empty entry', () => [null], 'no dimensions'],
   ])('is refused when it returns %s', async (_, data, says) => {
     server.vectors = () => [1, 2, 3]
     server.change = data as never

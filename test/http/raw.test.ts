@@ -25,7 +25,7 @@ const note = '{"title":"smuggled"}'
 const notes = async () => (await ada.fetch<{ total: number }>('GET', '/api/notes?total=true')).body.total
 
 /** What Bun answers by itself; a change of it is to be noticed when Bun is upgraded. */
-describe('how Bun reads a request', () => {
+describe('a request as Bun reads it', () => {
   const chunked = 'Transfer-Encoding: chunked'
   const table: [string, number | 'closed', () => string | Uint8Array][] = [
     [
@@ -42,7 +42,7 @@ describe('how Bun reads a request', () => {
     ['a negative length', 400, () => wire(t, 'POST /api/notes', [auth, json, 'Content-Length: -20'], note)],
     ['a hexadecimal length', 400, () => wire(t, 'POST /api/notes', [auth, json, 'Content-Length: 0x14'], note)],
     [
-      'a length beyond all numbers',
+      'a length that is too large a number',
       400,
       () => wire(t, 'POST /api/notes', [auth, json, `Content-Length: ${'9'.repeat(30)}`], note),
     ],
@@ -52,7 +52,7 @@ describe('how Bun reads a request', () => {
       () => wire(t, 'POST /api/notes', [auth, json, 'Transfer-Encoding: chunked, identity'], '0\r\n\r\n'),
     ],
     [
-      'a made-up coding',
+      'an unknown coding',
       400,
       () => wire(t, 'POST /api/notes', [auth, json, 'Transfer-Encoding: xchunked'], '0\r\n\r\n'),
     ],
@@ -68,7 +68,7 @@ describe('how Bun reads a request', () => {
       () => wire(t, 'POST /api/notes', [auth, json, chunked], `14;a\nb\r\n${note}\r\n0\r\n\r\n`),
     ],
     [
-      'a chunk length that is none',
+      'an invalid chunk length',
       400,
       () => wire(t, 'POST /api/notes', [auth, json, chunked], `zz\r\n${note}\r\n0\r\n\r\n`),
     ],
@@ -86,17 +86,17 @@ describe('how Bun reads a request', () => {
         ),
     ],
     ['bare line feeds', 505, () => `GET /health HTTP/1.1\nHost: ${host}\n\n`],
-    ['a version that is none', 505, () => wire(t, 'GET /health').replace('HTTP/1.1', 'HTTP/9.9')],
+    ['an invalid version', 505, () => wire(t, 'GET /health').replace('HTTP/1.1', 'HTTP/9.9')],
     ['no version', 505, () => 'GET /health\r\n\r\n'],
-    ['words', 400, () => 'may I come in?\r\n\r\n'],
+    ['plain words', 400, () => 'may I come in?\r\n\r\n'],
     ['a TLS greeting', 400, () => Uint8Array.from([22, 3, 1, 0, 5, 1, 0, 0, 1, 0, 13, 10, 13, 10])],
     ['an HTTP/2 greeting', 400, () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-    ['a method that is none', 'closed', () => wire(t, 'BREW /health')],
+    ['an unknown method', 'closed', () => wire(t, 'BREW /health')],
     ['a method in small letters', 'closed', () => wire(t, 'get /health')],
     ['an asterisk', 400, () => wire(t, 'OPTIONS *')],
     ['a header named __proto__', 200, () => wire(t, 'GET /health', ['__proto__: x'])],
   ]
-  test.each(table)('%s: %p', async (_name, expected, payload) => {
+  test.each(table)('with %s gets %p', async (_name, expected, payload) => {
     const before = await notes()
     expect(await status(payload())).toBe(expected)
     expect(await notes()).toBe(before)
@@ -117,20 +117,20 @@ describe('the target of a request', () => {
     ['an empty Host', 400, () => wire(t, 'GET /api/docs', ['Host:'])],
     ['a user in Host', 400, () => wire(t, 'GET /api/docs', ['Host: evil@localhost'])],
     ['a path in Host', 400, () => wire(t, 'GET /api/docs', ['Host: localhost/evil'])],
-    ['a port that is none', 400, () => wire(t, 'GET /api/docs', ['Host: localhost:99999'])],
+    ['an invalid port', 400, () => wire(t, 'GET /api/docs', ['Host: localhost:99999'])],
     ['letters in Host', 400, () => wire(t, 'GET /api/docs', ['Host: l\u00f6calhost'])],
     ['a short spelling of the address', 400, () => wire(t, 'GET /api/docs', ['Host: 127.1'])],
     ['HTTP/1.0 without Host', 400, () => 'GET /api/docs HTTP/1.0\r\n\r\n'],
-    ['a probe by HTTP/1.0 without Host', 200, () => 'GET /health/ready HTTP/1.0\r\n\r\n'],
-    ['a probe of the whole server without Host', 200, () => 'GET /health HTTP/1.0\r\n\r\n'],
-    ['a probe of the process without Host', 200, () => 'GET /health/live HTTP/1.0\r\nX-A: b\r\n\r\n'],
-    ['a probe with a query', 200, () => 'GET /health/ready?from=proxy HTTP/1.0\r\n\r\n'],
-    ['a probe for a foreign Host', 200, () => wire(t, 'GET /health/ready', ['Host: 10.1.2.3:4242'])],
-    ['a probe for a name that is none', 200, () => wire(t, 'GET /health/ready', ['Host: _back-end.1'])],
-    ['what only looks like a probe', 403, () => wire(t, 'GET /healthy', ['Host: evil.example'])],
-    ['a probe in a query', 403, () => wire(t, 'GET /api/docs?/health', ['Host: evil.example'])],
-    ['a probe below another path', 403, () => wire(t, 'GET /api/docs/health', ['Host: evil.example'])],
-    ['a probe that leads elsewhere', 403, () => wire(t, 'GET /health/../api/docs', ['Host: evil.example'])],
+    ['a health check by HTTP/1.0 without Host', 200, () => 'GET /health/ready HTTP/1.0\r\n\r\n'],
+    ['a health check of the server without Host', 200, () => 'GET /health HTTP/1.0\r\n\r\n'],
+    ['a health check of the process without Host', 200, () => 'GET /health/live HTTP/1.0\r\nX-A: b\r\n\r\n'],
+    ['a health check with a query', 200, () => 'GET /health/ready?from=proxy HTTP/1.0\r\n\r\n'],
+    ['a health check for a foreign Host', 200, () => wire(t, 'GET /health/ready', ['Host: 10.1.2.3:4242'])],
+    ['a health check for an invalid name', 200, () => wire(t, 'GET /health/ready', ['Host: _back-end.1'])],
+    ['a path that only looks like a health check', 403, () => wire(t, 'GET /healthy', ['Host: evil.example'])],
+    ['a health check in a query', 403, () => wire(t, 'GET /api/docs?/health', ['Host: evil.example'])],
+    ['a health check below another path', 403, () => wire(t, 'GET /api/docs/health', ['Host: evil.example'])],
+    ['a health check path that leads elsewhere', 403, () => wire(t, 'GET /health/../api/docs', ['Host: evil.example'])],
     ['a tunnel to elsewhere', 400, () => wire(t, 'CONNECT evil.example:443')],
     ['a foreign Host', 403, () => wire(t, 'GET /api/docs', ['Host: evil.example'])],
     ['a foreign Host with our name in it', 403, () => wire(t, 'GET /api/docs', ['Host: localhost.evil.example'])],
@@ -148,7 +148,7 @@ describe('the target of a request', () => {
     ['a path that looks like a host and a page of ours', 404, () => wire(t, 'GET //evil.example/api/docs')],
     ['a path with credentials', 404, () => wire(t, 'GET /@evil.example/api/docs')],
   ]
-  test.each(cases)('%s: %p', async (_name, expected, payload) => {
+  test.each(cases)('%s gets %p', async (_name, expected, payload) => {
     const [answer] = await raw(t, payload())
     expect(answer?.status).toBe(expected)
     if (expected >= 400) expect(answer?.headers.get('content-type')).toBe('application/problem+json')

@@ -58,15 +58,15 @@ describe('a response of a service', () => {
       'hello',
       true,
     ],
-    ['with nothing', `${ok}Content-Length: 0\r\n\r\n`, '', true],
-    ['204', 'HTTP/1.1 204\r\nContent-Length: 5\r\n\r\n', '', true],
-    ['304', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n', '', true],
-    ['after interim ones', `HTTP/1.1 103 Early\r\nlink: x\r\n\r\n${ok}content-length: 2\r\n\r\nok`, 'ok', true],
+    ['without a body', `${ok}Content-Length: 0\r\n\r\n`, '', true],
+    ['with status 204', 'HTTP/1.1 204\r\nContent-Length: 5\r\n\r\n', '', true],
+    ['with status 304', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n', '', true],
+    ['after interim responses', `HTTP/1.1 103 Early\r\nlink: x\r\n\r\n${ok}content-length: 2\r\n\r\nok`, 'ok', true],
     ['whose lines end without CR', 'HTTP/1.0 200 OK\ncontent-length: 2\n\nok', 'ok', false],
-    ['that says it is the last', `${ok}content-length: 2\r\nConnection: Close\r\n\r\nok`, 'ok', false],
+    ['with Connection: close', `${ok}content-length: 2\r\nConnection: Close\r\n\r\nok`, 'ok', false],
     ['with two kinds of length', `${ok}content-length: 9\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`, '', false],
-    ['and what nobody asked for', `${ok}content-length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\n`, 'ok', false],
-  ])('is parsed for %s, however its bytes are split', (_, text, body, isReusable) => {
+    ['followed by unrequested bytes', `${ok}content-length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\n`, 'ok', false],
+  ])('%s is parsed, however its bytes are split', (_, text, body, isReusable) => {
     fc.assert(
       fc.property(fc.array(fc.nat(text.length), { maxLength: 8 }), (cuts) => {
         const places = [0, ...cuts.toSorted((a, b) => a - b), text.length]

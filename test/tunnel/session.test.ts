@@ -144,8 +144,8 @@ describe('a hostile peer', () => {
   const beyond = (size: number) =>
     Array<Uint8Array>(Math.floor(sessionLimits.credit / costOf(size)) + 1).fill(encode(data(2, size)))
   const cases: [string, 'server' | 'agent', ...Uint8Array[]][] = [
-    ['a cut header', 'agent', new Uint8Array(5)],
-    ['a cut frame', 'agent', encode(data(2, 50)).subarray(0, 40)],
+    ['a cut-off header', 'agent', new Uint8Array(5)],
+    ['a cut-off frame', 'agent', encode(data(2, 50)).subarray(0, 40)],
     ['a message that is too large', 'agent', new Uint8Array(MOST_MESSAGE + 1)],
     ['a frame that is too large', 'agent', encode(data(2, MOST_PAYLOAD + 1))],
     ['stream 0', 'agent', encode(open(0))],
@@ -157,7 +157,7 @@ describe('a hostile peer', () => {
     ['data beyond the credit', 'agent', encode(open(2)), ...beyond(60_000)],
     ['a flood of empty data', 'agent', encode(open(2)), Buffer.concat(beyond(0))],
     ['data after the end', 'agent', encode(open(2, 1)), encode(data(2, 1))],
-    ['a window of nothing', 'agent', encode(open(2)), encode({ ...data(2, 4), type: frame.window })],
+    ['a window of zero', 'agent', encode(open(2)), encode({ ...data(2, 4), type: frame.window })],
     [
       'a window that overflows',
       'agent',
@@ -169,7 +169,7 @@ describe('a hostile peer', () => {
     ['two heads', 'server', response, response],
     ['data before the head', 'server', encode(data(2, 1))],
     ['a head of a stream that the server did not open', 'server', encode({ ...open(4), payload: toJson({}) })],
-    ['a status that is none', 'server', encode({ ...open(2), payload: toJson({ status: 9, headers: [] }) })],
+    ['an invalid status', 'server', encode({ ...open(2), payload: toJson({ status: 9, headers: [] }) })],
   ]
   test.each(cases)('that sends %s gets GOAWAY', (_, side, ...messages) => {
     const end = ends(side, ...messages)
