@@ -4,14 +4,14 @@ import { dirname, join, normalize } from 'node:path'
 import { events, features } from '../src/all-features.ts'
 import { recordNames } from '../src/records/names.ts'
 
-/** The directions of ARCHITECTURE.md, kept by looking at who imports what. */
+/** Checks the directions of ARCHITECTURE.md by the imports of each file. */
 const root = join(import.meta.dir, '..')
 const scan = (pattern: string): string[] => [...new Bun.Glob(pattern).scanSync(root)].sort()
 const read = (file: string): Promise<string> => Bun.file(join(root, file)).text()
 const transpilers = { ts: new Bun.Transpiler({ loader: 'ts' }), tsx: new Bun.Transpiler({ loader: 'tsx' }) }
 
 type Import = [file: string, path: string]
-/** `.as.ts` is AssemblyScript, which is no TypeScript. */
+/** `.as.ts` is AssemblyScript, not TypeScript. */
 const sources = scan('{src,cli,seeds}/**/*.{ts,tsx}').filter((file) => !file.endsWith('.as.ts'))
 const values: Import[] = []
 /** Also imports of types, which the transpiler drops. */
@@ -61,9 +61,9 @@ test('services import no surface, and src imports nothing outside it', () => {
   const surfaces = /^src\/(http|mcp|server|ws|web)\/|^cli\/|\/(routes|tools)\.ts$/
   expect(found(/^src\/features\/[^/]+\/(?!routes\.ts|tools\.ts|index\.ts)/, surfaces)).toEqual([])
   expect(found(/^src\//, /^(cli|seeds|test)\//)).toEqual([])
-  // Everybody else gets what the features offer from `app`.
+  // All other files get what the features offer from `app`.
   expect(found(/^src\/(?!app\.ts$)/, /^src\/all-features\.ts$/)).toEqual([])
-  // Machines run it without a server.
+  // Machines run tunnel/ without a server.
   expect(found(/^src\/tunnel\//, /^src\/(?!tunnel\/|text\/|(schema|check|errors|version|field-errors)\.ts$)/)).toEqual(
     [],
   )
@@ -153,7 +153,7 @@ test('one file of src reads the environment, and no SQL is built from text', asy
   expect(await lines(sources, /\bsql\s*\.\s*raw\b/)).toEqual([])
 })
 
-/** Where `type` is not that of an event. */
+/** Files in which `type` is not the type of an event. */
 const otherTypes = {
   'src/events/catalogue.ts': 'isByHand, isBeginning and partsOf are the only readers of the text',
   'src/records/page.ts': 'the type of a column',
@@ -197,7 +197,7 @@ test('the name of an event type appears only in its definition and where the com
   expect(await lines(['src/web/events.ts'], /^export const (?!\w+: typeof \w+\.\w+\.name = ')/)).toEqual([])
 })
 
-/** Texts of others that have no code for what they say. */
+/** Messages of other programs that have no error code. */
 const textsOfOthers = {
   'src/db/postgres/sessions.ts': 'PgBouncer names the refused parameter in its text; its code stands for many errors',
 }

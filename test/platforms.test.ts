@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 
-/** An entry of bun.lock: its name and version, where it came from, and for whom it is. */
+/** An entry of bun.lock: name and version, origin, and platform. */
 type Locked = [string, string?, { os?: string; cpu?: string; libc?: string }?, string?]
 
 test('bun.lock pins every Linux package for x64 and arm64 in the same version', async () => {

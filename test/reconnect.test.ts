@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { reconnectDelay } from '../src/web/reconnect.ts'
 
-/** The longest wait that chance can give. */
+/** The longest possible random delay. */
 const longest = (failures: number, ms: number, isVisible = true): number =>
   reconnectDelay({ failures, ms, isVisible }, () => 1)
 

@@ -32,13 +32,13 @@ describe('reading a git repository', () => {
     write('staged', 'staged too\n')
     write('added', 'added\n')
     git('add', 'staged', 'added')
-    // As it is in the index again, but not as it was committed.
+    // Equal to the index, but not to the commit.
     utimesSync(join(at, 'staged'), 1, 1)
     git('rm', '-q', 'removed')
     git('update-index', '--skip-worktree', 'outside')
     for (const file of ['deleted', 'outside', 'link']) unlinkSync(join(at, file))
     symlinkSync('lost', join(at, 'link'))
-    // Of the same length, and perhaps in the same moment in which the index was written.
+    // Of the same length, and perhaps written at the same moment as the index.
     write('changed', 'CHANGED\n')
     write('a b/é "c"', 'other\n')
     write('untracked', 'x')
@@ -75,13 +75,13 @@ describe('reading a git repository', () => {
       Object.assign(process.env, before)
     }
     expect(started()).toEqual([])
-    // The traps work: what compares the files runs a filter.
+    // The traps work: a comparison of the files by git runs a filter.
     for (const file of ['changed', 'touched'])
       Bun.spawnSync(['git', '-c', 'core.fsmonitor=false', 'diff', '--name-only', 'HEAD', '--', file], { cwd: at })
     expect(started()).toEqual(expect.arrayContaining(['filter.daemon.process', 'filter.evil.clean']) as string[])
   })
 
-  // The other place brings a working copy of its owner up to date, without hooks and helpers of the repository.
+  // The other file updates a working copy of its owner, without hooks and helpers of the repository.
   test('happens in one file only', async () => {
     const running: string[] = []
     for await (const file of new Bun.Glob('{src,cli}/**/*.ts').scan(join(import.meta.dir, '..')))

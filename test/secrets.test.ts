@@ -92,7 +92,7 @@ describe('configuration', () => {
         'CODEHOST_CLIENT_SECRET',
       ]),
     )
-    // The tokens of a chat model are counted; they open nothing.
+    // Numbers of tokens of a chat model are not secrets.
     const counts = ['CHAT_CONTEXT_TOKENS', 'CHAT_DAILY_TOKENS']
     const sounding = Object.keys(settings).filter((name) => /SECRET|_KEY$|TOKEN|PASSWORD/.test(name))
     expect(sounding.filter((name) => !secret.includes(name))).toEqual(counts)
@@ -143,7 +143,7 @@ describe('the master secret', () => {
     driver = app.driver
   })
 
-  /** Starts on a database that has no mark yet, or the mark that `meta` gives it, and is otherwise the shared one. */
+  /** Starts on the shared database, but without a fingerprint, or with the one in `meta`. */
   async function start(config: Config, meta: Map<string, string>): Promise<string> {
     const own: Partial<Driver> = {
       close: async () => undefined,
@@ -351,7 +351,7 @@ describe('secrets after a tour of the product', () => {
       seen.add(found[0])
   }
 
-  /** Errors, redirects and metrics, as callers were shown them. */
+  /** Errors, redirects and metrics, as callers received them. */
   const shown: string[] = []
 
   beforeAll(async () => {
@@ -398,7 +398,7 @@ describe('secrets after a tour of the product', () => {
         authorization: `Bearer ${secret.replaceAll(' ', '')}`,
       })
     }
-    // Something for the log to tell about.
+    // Causes an entry in the log.
     await t.app.driver.query(`update users set role = 'king' where id = $1`, [ada.userId])
     expect((await ada.fetch('GET', '/api/auth/me')).status).toBe(500)
     // Other files list the users of this database.
@@ -444,7 +444,7 @@ describe('secrets after a tour of the product', () => {
     for (const hash of passwords) expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   })
 
-  /** Whatever any test made: secrets of ours are known by their form and checksum. */
+  /** Secrets of any test: they are recognised by their form and checksum. */
   function leaks(text: string): string[] {
     const keys = [...text.matchAll(/svc_(?:[a-z]+_)?[0-9A-Za-z]{38}/g)]
       .map((found) => found[0])

@@ -61,7 +61,7 @@ beforeAll(async () => {
   await ada.fetch('POST', '/api/memories', { content, scope: 'project', scopeId: project.id })
   await ada.fetch('POST', `/api/projects/${project.id}/tasks`, { title: unique('One') })
   await ada.fetch('POST', '/api/settings/avatar', pictureForm())
-  // How far search has read, and the name of the history of events: both begin anew where a backup is restored.
+  // The position of search and the epoch of events: both start over after a restore.
   await t.app.db.insert(meta).values({ key: 'search.position', value: '{"high":1,"holes":[]}' }).onConflictDoNothing()
   epoch = await epochOf(t.app.driver)
   saved = await make(systemCtx(t), { path: file('whole.backup') })
@@ -93,7 +93,7 @@ async function bare(driver: Driver): Promise<Driver> {
   return driver
 }
 
-/** What a database holds: its tables with counts and sums. */
+/** The tables of a database with counts and sums. */
 async function heldBy(lines: AsyncIterable<Line>): Promise<Line[]> {
   const held: Line[] = []
   for await (const line of lines) if (!Array.isArray(line) && 'end' in line) held.push(line)
@@ -102,7 +102,7 @@ async function heldBy(lines: AsyncIterable<Line>): Promise<Line[]> {
 
 const targets = process.env.TEST_DATABASE_URL ? (['pglite', 'postgres'] as const) : (['pglite'] as const)
 
-/** Its lines, after all of it was checked. */
+/** The lines of a backup, after it was checked. */
 async function* linesIn(path: string): AsyncGenerator<Line> {
   yield* readBackup(path, (await checkBackup(path)).sha256)
 }
@@ -190,7 +190,7 @@ describe('a backup', () => {
       const anew = await epochOf(driver)
       expect([await epochOf(t.app.driver), await epochOf(driver)]).toEqual([epoch, anew])
       expect(anew).not.toBe(epoch)
-      // Counters go on where they were, and foreign keys hold again.
+      // Sequences continue, and foreign keys are enforced again.
       const { rows } = await driver.query(
         "select max(seq), nextval(pg_get_serial_sequence('events', 'seq')) from events",
       )
@@ -235,7 +235,7 @@ describe('a backup', () => {
     expect(await held(driver)).toEqual(await heldBy(linesIn(saved.file)))
     expect(await invoices()).toEqual([7])
 
-    // Which tables a newer version made is not known here, so all of them go.
+    // The tables of a newer version are unknown here, so all tables are dropped.
     await driver.exec(
       "create table rockets (id int); insert into rockets values (1); insert into migrations (id) values ('9999_rockets')",
     )
@@ -316,7 +316,7 @@ describe('a damaged backup', () => {
     changed[whole.length >> 1] = (changed[whole.length >> 1] as number) ^ 1
     writeFileSync(path, changed)
     const driver = await emptyDatabase()
-    // Which of them depends on what stands in the middle.
+    // Which error depends on the contents in the middle.
     expect(await failure(into(driver, () => readBackup(path, sha256)))).toMatchObject({
       message: expect.stringMatching(
         /has changed since|differ from those that were saved|not in the expected order|does not have/,
@@ -497,7 +497,7 @@ describe('scheduled backups', () => {
       const [first] = there(dir)
       writeFileSync(join(dir, 'mine.txt'), 'stays')
       writeFileSync(join(dir, 'tutti-before.backup'), 'stays')
-      // Another installation keeps its own here.
+      // Another server keeps its backups here.
       const anothers = `tutti-${clock.now().getUTCFullYear() - 1}-01-01T00-00-00Z-00000000.backup`
       writeFileSync(join(dir, anothers), 'stays')
       // With one of the year before, the next is one too many.

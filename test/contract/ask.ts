@@ -23,7 +23,7 @@ export const isSocket = ({ path }: RouteLike): boolean => path.endsWith('/ws') |
 /** Only for the credential of a tunnel's machine. */
 export const isOfMachine = (route: RouteLike): boolean => ruleOf(route).kinds.every((kind) => kind === 'tunnel')
 
-/** Somebody who may call it, so that only the input can be refused. */
+/** A caller with access, so that only the input can be refused. */
 export function whoMayCall(
   route: RouteLike,
   { owner, machine }: World,
@@ -59,7 +59,7 @@ export function operationOf({ method, path }: RouteLike): Operation {
   return found as Operation
 }
 
-/** Answers, of all loops in this folder, that the document does not promise. Every file ends by expecting none. */
+/** Responses of all loops in this folder that the document does not describe. Every file ends by expecting none. */
 export const broken: string[] = []
 
 type As = Pick<Person, 'fetch'> | undefined
@@ -72,7 +72,7 @@ function withQuery({ hooks: { query } }: RouteLike, path: string): string {
   return `${path}${path.includes('?') ? '&' : '?'}${missing.map((name) => `${name}=${encodeURIComponent(String(example[name]))}`).join('&')}`
 }
 
-/** Calls a route as somebody, or as nobody, and holds the answer against the document. */
+/** Calls a route as a user or anonymously, and compares the response with the document. */
 export async function ask(
   route: RouteLike,
   as: As,
@@ -98,7 +98,7 @@ export async function ask(
   return answer
 }
 
-/** `expected` by what was asked, for all that were answered otherwise: an empty list is what a loop wants. */
+/** Collects the calls that got another status than expected; a loop expects an empty list. */
 export class Wrong {
   readonly list: string[] = []
   check(told: string, answer: Answer, expected: number | number[]): void {

@@ -73,13 +73,13 @@ beforeAll(async () => {
   }
   // The first use of a token notes the program.
   for (const token of Object.values(bearers)) await rpc(token, 'tools/list', {})
-  // What is shared in a workspace is not seen either: a limited credential has no rights through workspaces.
+  // A limited credential has no rights through workspaces.
   const shared = { workspaceId: hidden.paths['/api/workspaces/:id'], visibility: 'team' }
   await owner.fetch('POST', `/api/projects/${hidden.fields.project}/share`, shared)
   await indexed(t)
 })
 
-/** Runs the loop, and compares every table with what it was before. */
+/** Runs the loop, and compares every table before and after. */
 async function unchanged(loop: (wrong: Wrong) => Promise<void>): Promise<void> {
   const before = await fingerprint(t.app.driver)
   const wrong = new Wrong()
@@ -98,7 +98,7 @@ const foreignIds = (): string[] => {
 }
 const isInside = (id: string): boolean => !Object.values({ ...hidden.paths, ...hidden.fields }).includes(id)
 
-/** Notes what an answer shows of the rest of the team. The ids that were sent may be repeated. */
+/** Collects what a response shows of the rest of the team. It may repeat ids that were sent. */
 function look(wrong: Wrong, told: string, { body }: { body: unknown }, sent = ''): void {
   const text = JSON.stringify(body)
   if (!sent.includes(WORD) && text.includes(WORD))
@@ -260,7 +260,7 @@ describe('an API key that is limited to a project', () => {
   test('cannot create records outside a project', () =>
     unchanged(async (wrong) => {
       const writes = routes.filter((one) => isForKeys(one) && isWrite(one) && !one.path.includes(':') && !isLive(one))
-      // A batch answers for each record, and the loop above names them.
+      // A batch responds for each record; the loop above covers it.
       for (const route of writes.filter((one) => !/^sync\.|^tasks\.changeMany$/.test(actionOf(one).id))) {
         const whole = bodyOf(route, inside) ?? {}
         const body = Object.fromEntries(

@@ -13,7 +13,7 @@ export interface Call {
   method: string
   path: string
   body?: object
-  /** Undefined: somebody without a credential. */
+  /** Undefined: without a credential. */
   as?: 'member' | 'admin' | 'agent'
 }
 

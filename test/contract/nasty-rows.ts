@@ -2,7 +2,7 @@ import type { TestApp } from '../support/app.ts'
 
 /** One more than a page can have. */
 const PAGE = 201
-/** Nobody can have so many of these, or their rows cannot be copied. */
+/** A user cannot have this many of these, or their rows cannot be copied. */
 const few = new Set([
   'task_counts',
   'task_days',

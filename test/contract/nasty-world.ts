@@ -123,7 +123,7 @@ const specs = [
   ['a\nb\nc\nd\n'.repeat(2400), 'd\nb\na\n'.repeat(3200)],
 ] as const
 
-/** What no example and no single row shows: many of a kind, versions, words that all differ, a large picture. */
+/** Contents that no example has: many of a kind, versions, only different words, a large picture. */
 async function extremes(all: NastyWorld): Promise<void> {
   const { owner } = all
   const make = async (path: string, body: unknown): Promise<{ id: string; slug: string; version: number }> => {

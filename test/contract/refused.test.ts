@@ -50,7 +50,7 @@ test('a request without a credential gets 401 before anything else is checked', 
       ...(/:\w+$/.test(route.path) ? [await ask(route, undefined, path.replace(/[^/]+$/, '%00'))] : []),
       await ask(route, undefined, path, undefined, { authorization: 'Bearer svc_made_up' }),
       await ask(route, undefined, path, undefined, { authorization: 'Basic YWRhOmFkYQ==' }),
-      // A stranger's body is not even read.
+      // Without a credential, the body is not read.
       ...(route.hooks.body
         ? [await ask(route, undefined, path, '{"broken'), await ask(route, undefined, path, { surprise: 1 })]
         : []),

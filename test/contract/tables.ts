@@ -5,7 +5,7 @@ import type { Driver } from '../../src/db/driver.ts'
  * proof of identity, which the tests themselves renew when they take long.
  */
 const bookkeeping = ['last_seen_at', 'last_used_at', 'last_used_ip', 'use_count', 'authenticated_at']
-/** Rows that change by themselves, with the columns: an action that no machine takes ends after a while. */
+/** Columns that change by themselves: an action that no machine accepts times out. */
 const byThemselves: Record<string, { rows: string; columns: string[] }> = {
   tunnel_actions: {
     rows: "state in ('queued', 'timed_out')",
@@ -16,7 +16,7 @@ const byThemselves: Record<string, { rows: string; columns: string[] }> = {
 const skipped = [
   'events',
   'counters',
-  // How many calls each credential made, refused ones too: it shows that its holder is at work.
+  // Calls are counted for each credential, refused ones too.
   'call_minutes',
   'jobs',
   'idempotency_keys',
@@ -48,7 +48,7 @@ export async function fingerprint(driver: Driver): Promise<Record<string, string
   return hashes
 }
 
-/** Returns everything that is stored, as text. */
+/** Returns all stored rows as text. */
 export async function dump(driver: Driver): Promise<string> {
   const lines: string[] = []
   for (const table of await tableNames(driver)) {

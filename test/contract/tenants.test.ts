@@ -22,7 +22,7 @@ import {
 import { fingerprint } from './tables.ts'
 import { bodyOf, fieldOf, fill, idFields, inTeam, paramsOf, type World, world } from './world.ts'
 
-/** Every route, called by somebody who must not get anywhere: nothing is found, nothing is done. */
+/** Calls every route as a user without access: nothing is found, nothing is changed. */
 let a: World
 let b: World
 let admin: Person
@@ -32,7 +32,7 @@ beforeAll(async () => {
   admin = await person(t, { admin: true })
 })
 
-/** Runs the loop, and holds every table against what it was before. */
+/** Runs the loop, and compares every table before and after. */
 async function unchanged(loop: (wrong: Wrong) => Promise<void>): Promise<void> {
   const before = await fingerprint(t.app.driver)
   expect(Object.keys(before)).toEqual(
@@ -89,7 +89,7 @@ describe("another tenant's ids", () => {
         for (const route of withIds) {
           const asked = await ask(route, b.owner, fill(route.path, from), bodyOf(route, b))
           wrong.check(nameOf(route), asked, own(route) ? 404 : 403)
-          // What is not public looks the same to a stranger as what does not exist.
+          // A private record looks like a missing one.
           if (isPublic(route))
             wrong.check(`${nameOf(route)} as nobody`, await ask(route, undefined, fill(route.path, from)), 404)
         }
@@ -97,7 +97,7 @@ describe("another tenant's ids", () => {
 
   test('get 404 for an administrator of the server too', () =>
     unchanged(async (wrong) => {
-      // They look at posts of the community before others do, and these are of no team.
+      // Administrators moderate posts of the community, which belong to no team.
       for (const route of withIds.filter((r) => own(r) && !r.path.includes('/community/')))
         wrong.check(nameOf(route), await ask(route, admin, fill(route.path, a), bodyOf(route, b)), 404)
     }))
@@ -106,7 +106,7 @@ describe("another tenant's ids", () => {
     unchanged(async (wrong) => {
       const nested = withIds.filter((route) => paramsOf(route.path).length > 1 && own(route))
       expect(nested.length).toBeGreaterThan(1)
-      // A number is nobody's.
+      // A number belongs to no tenant.
       for (const route of nested)
         for (const foreign of paramsOf(route.path).filter((param) => !param.endsWith('/:n'))) {
           const path = fill(route.path, (param) => (param === foreign ? a : b))
@@ -126,7 +126,7 @@ describe("another tenant's ids", () => {
         for (const name of idFields(route.hooks.body)) {
           // It is refused in the same way for every team.
           if (nameOf(route) === 'POST /api/projects/:slug/share' && name === 'organizationId') continue
-          // With all fields, and with no more than needed: another field must not be what saves us.
+          // With all fields and with only the required ones, so that no other field causes the refusal.
           const whole = bodyOf(route, b) as Record<string, unknown>
           const needed = Object.fromEntries(
             (((route.hooks.body as TSchema).required ?? []) as string[]).map((field) => [field, whole[field]]),
@@ -196,7 +196,7 @@ describe('missing permissions', () => {
       expect(ofTeam.length).toBeGreaterThan(8)
       for (const route of ofTeam)
         wrong.check(nameOf(route), await ask(route, a.viewer, fill(route.path, a), bodyOf(route, a)), 403)
-      // Not even 422 or 404: who may not write learns nothing from the input.
+      // Not 422 or 404: a caller without write access learns nothing from the input.
       for (const route of ofTeam.filter((r) => r.hooks.body))
         wrong.check(nameOf(route), await ask(route, a.viewer, fill(route.path, a), { surprise: 1 }), 403)
       for (const route of ofTeam)
@@ -217,10 +217,10 @@ describe('missing permissions', () => {
 
   test('a viewer reads the records of the team', async () => {
     const wrong = new Wrong()
-    // A work session is its worker's, and a token, a view or a chat its user's.
+    // A work session belongs to its worker, and a token, view or chat to its user.
     const isOthers = (r: RouteLike) => /^\/api\/(sessions|mcp-tokens|views|ai|workspace-invites)\//.test(r.path)
     const reads = withIds.filter((r) => !isWrite(r) && !isPublic(r) && own(r) && !isOthers(r) && !isLive(r))
-    // What runs on a machine is for members.
+    // Actions on a machine are for members.
     const expected = (r: RouteLike) => (ruleOf(r).role === 'member' ? 403 : 200)
     for (const route of reads)
       wrong.check(nameOf(route), await ask(route, a.viewer, fill(route.path, a)), expected(route))

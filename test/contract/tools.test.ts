@@ -12,7 +12,7 @@ import { argumentsOf, properties, references } from './arguments.ts'
 import { fingerprint } from './tables.ts'
 import { type World, world } from './world.ts'
 
-/** Loops over every tool, as data and as calls of its action; how they travel is tested with the MCP server. */
+/** Loops over every tool, as data and as calls of its action. test/mcp tests the transport. */
 const named = tools.map((tool): [string, Tool] => [tool.name, tool])
 const types = new Set(['string', 'number', 'boolean', 'array', 'object'])
 
@@ -182,7 +182,7 @@ describe('access to tools', () => {
   test('an owner can use every tool', async () => {
     const t = await sharedApp()
     const token = await mcpToken(t, a.owner, { scopes: ['write'] })
-    // What is deleted is gone, and an archive takes no more.
+    // A deleted record is not found, and an archived project accepts no changes.
     const rank = (tool: Tool) => (tool.name.startsWith('archive_') ? 2 : tool.action.hints.destructive ? 1 : 0)
     const list = tools.toSorted((x, y) => rank(x) - rank(y))
     for (const tool of list) expect(await outcome(tool, token, argumentsOf(tool, a))).toBe(`${tool.name}: done`)

@@ -47,7 +47,7 @@ export interface World {
   also: Record<string, string>
   /** For fields of bodies, queries and tools that hold an id. */
   fields: Record<string, string>
-  /** By action: parts of a body in which ids stand deeper than in its fields. */
+  /** By action: parts of a body with nested ids. */
   bodies: Record<string, object>
 }
 
@@ -111,7 +111,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
   await call(t, 'POST', '/api/auth/login', { email: self.email, password: PASSWORD })
   const sessions = (await owner.fetch<{ items: { id: string; current: boolean }[] }>('GET', '/api/settings/sessions'))
     .body.items
-  // Of its own, for a team that administrators have deleted is gone for its owner too.
+  // A separate team, because a deleted team is gone for its owner too.
   const managed = made(await self.fetch('POST', '/api/teams', { name: unique('Managed') }))
   const managedMember = await member(t, inTeam(self, managed.id), 'member')
   const issue = made(await owner.fetch('POST', '/api/issues', { title: unique('Broken'), description: 'It is.' }))
@@ -262,7 +262,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
   return known
 }
 
-/** What only administrators make: texts of a public site that has all its parts, none of them published. */
+/** Texts of the public site, which only administrators create: all parts, none published. */
 async function siteRows(t: TestApp): Promise<Pick<World, 'paths' | 'fields'>> {
   const admin = await person(t, { admin: true })
   for (const key of ['blog', 'marketplace', 'contact', 'community'])
@@ -293,14 +293,14 @@ async function siteRows(t: TestApp): Promise<Pick<World, 'paths' | 'fields'>> {
   return { paths: rows, fields: { coverId: picture, logoId: picture, categoryId } }
 }
 
-/** What shows that a task is done. */
+/** Evidence for a task. */
 async function evidenceOf(who: Person, task: string): Promise<string> {
   await who.fetch('PATCH', `/api/tasks/${task}`, { evidence: ['Seen'] })
   const { body } = await who.fetch<{ evidence: { id: string }[] }>('GET', `/api/tasks/${task}`)
   return body.evidence[0]?.id as string
 }
 
-/** A program that asks to be let in, and one that was. */
+/** A program that requests access, and one that has it. */
 async function programOf(t: TestApp, who: Person): Promise<{ grant: string; request: string }> {
   const program = new Program(t, newId())
   await t.app.db.insert(oauthClients).values({
@@ -410,14 +410,14 @@ export const fieldsOf = (one: OneOfEach): Record<string, string> =>
     ]),
   )
 
-/** The secret of an invitation to somebody, from a team that nobody else is in. */
+/** The secret of an invitation by a team without other members. */
 export async function invitation(t: TestApp, to: Person): Promise<string> {
   const host = await person(t)
   await host.fetch('POST', `/api/teams/${host.organizationId}/invite`, { email: to.email })
   return linkSecretIn(await keptMail(t, to.email, `invite:${host.organizationId}`))
 }
 
-/** The id of an invitation of somebody's teams to a workspace of a team that nobody else is in. */
+/** The id of an invitation to a workspace, by a team without other members. */
 export async function workspaceInvitation(t: TestApp, to: Person): Promise<string> {
   await t.app.driver.query('update users set email_verified_at = now() where id = $1', [to.userId])
   const host = await person(t)
@@ -426,7 +426,7 @@ export async function workspaceInvitation(t: TestApp, to: Person): Promise<strin
   return made(await host.fetch('POST', `/api/workspaces/${id}/invites`, body)).id
 }
 
-/** What nobody can make through the web, or not without a provider: a notification, an identity elsewhere, and a code that an administrator may read out. */
+/** Rows that the web API cannot create: a notification, an external identity, and a code for administrators. */
 const give = write(
   'test.give',
   machine,
@@ -550,7 +550,7 @@ export const workable: Record<string, object> = {
   'workflow.updateIn': { taskIds: [], blockedBy: [], ...movesNowhere },
   'workflow.advance': movesNowhere,
   'workflow.override': { status: 'checked' },
-  // Others of the same loop have it.
+  // Used by others in the same loop.
   ...Object.fromEntries(
     ['Page', 'Post', 'Category'].flatMap((kind) => [
       [`site.create${kind}`, { slug: undefined }],
@@ -572,7 +572,7 @@ export const workable: Record<string, object> = {
   'tasks.create': { blockedBy: [], assignee: 'me' },
   'tasks.createMany': { parent: undefined, tasks: [{ title: 'Lock the data folder' }] },
   'tasks.update': { blockedBy: [], assignee: 'me', after: undefined },
-  // Others of the same loop have it.
+  // Used by others in the same loop.
   'tunnels.register': { slug: undefined },
   'tunnels.update': { slug: undefined },
   'tasks.claim': { agent: undefined },

@@ -5,7 +5,7 @@ import { createLog } from '../../src/log.ts'
 import { newProject, newTask, newTeam, start, t } from '../features/tasks-support.ts'
 import { call } from '../support/app.ts'
 
-/** An instance whose clock is wrong must not take what others hold. */
+/** An instance with a wrong clock must not take over tasks of others. */
 await start()
 
 /** Seconds by which the clock of the machine is ahead. */

@@ -47,7 +47,7 @@ test('among 16 concurrent grouped writes, each failure is separate and has its o
   })
   const expected = numbers(16).map((i) => ({ 3: '23502', 7: '23505', 11: '42703' })[i] ?? 'stored')
   expect(await outcomes(writes)).toEqual(expected)
-  // The first goes alone, as it waits for nobody; the others share.
+  // The first is sent alone, because nothing else waits; the others share.
   expect(fsyncs() - before).toBeLessThan(8)
   const there = numbers(16).filter((i) => i !== 3 && i !== 11)
   expect((await rowsOf('things')).map(([id]) => id)).toEqual(there)

@@ -73,7 +73,7 @@ test('upkeep analyzes a table that has tripled in size, however busy the databas
   expect(await known()).toBe(200)
   await grow(600)
   expect(await known()).toBe(1200)
-  // A row that is written again and again is no growth.
+  // A row that is updated repeatedly is no growth.
   for (let i = 0; i < 5; i++) await change('update grown set id = id')
   await maintenance.analyzeIfDue()
   expect(await known()).toBe(1200)

@@ -165,7 +165,7 @@ describe('prepared statements', () => {
     expect((await db.query('select * from shape')).columns).toEqual(['id'])
     await db.exec('alter table shape add name text')
     expect((await db.query('select * from shape')).rows).toEqual([[1, null]])
-    // Invisible to the driver: only the error of Postgres tells.
+    // Invisible to the driver: only the error of Postgres reveals it.
     await db.query(`select * from shape where id = $1`, [1])
     await db.query(`create function widen() returns void language sql as 'alter table shape add extra int'`)
     await db.query(`select * from shape where id = $1`, [1])

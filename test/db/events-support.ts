@@ -4,7 +4,7 @@ import { createLog } from '../../src/log.ts'
 
 export const quiet = createLog('debug', () => undefined, false)
 
-/** What a listener heard, and a way to wait for it. */
+/** The events of a listener, and a way to wait for them. */
 export class Ear {
   readonly heard: AppEvent[] = []
   #waiting: { type: string; go: () => void }[] = []

@@ -5,7 +5,7 @@ import { Gateway } from '../support/gateway.ts'
 import { freshDatabase } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 
-/** What becomes of connections when servers, standbys and networks fail. */
+/** Connections when servers, standbys and networks fail. */
 describe.skipIf(process.env.TEST_DB !== 'postgres')('an external Postgres', () => {
   let url = ''
   let drop: () => Promise<void>
@@ -74,7 +74,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('an external Postgres', () =
     expect(driver.status().ok).toBe(true)
     await lock.rollback()
     await until(async () => (await codeOf(insert(8))) === 'done')
-    // What was given up without having been sent is not there.
+    // A write that was given up before it was sent is not stored.
     expect((await driver.query('select n from waits order by n')).rows.flat()).toHaveLength(4)
   })
 
@@ -94,7 +94,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('an external Postgres', () =
     expect(await codeOf(write(2))).toBe('unavailable')
     other.open()
     await until(async () => (await codeOf(write(3))) === 'done')
-    // A machine without power says nothing: what waits for it is given up.
+    // A machine without power sends nothing, so waiting statements are given up.
     other.silence()
     const stuck = codeOf(write(4))
     one.open()
@@ -117,7 +117,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('an external Postgres', () =
     expect(failed?.message).toContain('no server accepts writes')
     expect(failed?.message).toContain(`${other.host}/`)
     expect(failed?.message).toContain('it is a standby')
-    // As after a switchover: the connection is well, but its server is the standby now.
+    // As after a switchover: the connection works, but its server is now a standby.
     const driver = await open()
     expect(await codeOf(driver.query('create table late (n int)'))).toBe('unavailable')
     await driver.exec(`begin read write; do $$ begin execute format(
@@ -129,7 +129,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('an external Postgres', () =
     const driver = await open({ listenUrl: through(way) })
     const heard: string[] = []
     await driver.listen('news', (payload) => void heard.push(payload))
-    // Sent until it is heard: on a busy machine a notification may take so long that the listener begins anew.
+    // Sent until it arrives: on a busy machine a notification may take so long that the listener reconnects.
     const tell = (payload: string) =>
       until(async () => {
         await driver.notify('news', payload)
@@ -146,7 +146,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('an external Postgres', () =
     way.open()
     await tell('two')
     expect(new Set(heard)).toEqual(new Set(['one', 'two']))
-    // The connection stays open and says nothing: it is known by what does not arrive.
+    // The connection stays open but silent: only the missing notification shows it.
     way.silence()
     await until(async () => {
       await driver.notify('news', 'swallowed')

@@ -19,7 +19,7 @@ import { Ear, happened, quiet } from './events-support.ts'
 
 const onPostgres = process.env.TEST_DB === 'postgres'
 
-/** A process of its own in all but name: its own pool, bus and id. */
+/** Acts as a separate process: with its own pool, bus and id. */
 interface Instance {
   id: string
   driver: Driver
@@ -93,7 +93,7 @@ describe.skipIf(!onPostgres)('two instances on one Postgres', () => {
     await a.commit('end of a')
     await b.commit('end of b')
     await Promise.all([a.ear.until('end of b'), b.ear.until('end of a')])
-    // Once more, to see that a second look repeats nothing.
+    // A second read repeats nothing.
     await a.commit('very end of a')
     await b.commit('very end of b')
     await Promise.all([a.ear.until('very end of b'), b.ear.until('very end of a')])

@@ -55,7 +55,7 @@ afterEach(async () => {
   await Promise.all(made.splice(0).map((jobs) => jobs.stop()))
 })
 
-/** What the log says is how a test learns that a job has been settled. */
+/** Tests learn from the log that a job has been settled. */
 class Said implements Log {
   readonly lines: { message: string; fields: Record<string, unknown> }[] = []
   #waiting: (() => void)[] = []
@@ -79,7 +79,7 @@ class Said implements Log {
     })
 }
 
-/** No poll and no backoff that a test would have to wait for: whatever starts a job, it is not the poll. */
+/** Without polling and backoff, so that only the commit or a timer starts a job. */
 const make = (definitions: JobDefinition[], options: JobsOptions = {}, on: Driver = driver, log = new Said()) => {
   const jobs = new Jobs(on, definitions, log, { poll: 600_000, backoff: () => 0, ...options })
   made.push(jobs)
@@ -341,7 +341,7 @@ describe('several instances', () => {
       const run: JobDefinition['run'] = async (_, { n }) => {
         most = Math.max(most, ++running)
         seen.push(n)
-        // While it runs, the next one is there, and every instance looks for work.
+        // While it runs, the next one waits, and every instance looks for work.
         if (n !== 4) await enqueue(instances[0]!, [{ name: 'a', key: 'all', data: { n: Number(n) + 1 } }])
         for (const jobs of instances) jobs.wake([])
         await driver.query('select 1')

@@ -104,7 +104,7 @@ describe('migrating', () => {
     expect(await tables()).toEqual(['m_one', 'migrations'])
     expect(await columns('m_one')).toEqual(['id', 'word'])
     expect(await applied()).toEqual(['0001_one'])
-    // With the mistake mended it goes on from there.
+    // With the mistake corrected, it continues from there.
     expect(await migrate(driver, [one, two, three])).toEqual(['0002_two', '0003_three'])
   })
 
@@ -141,7 +141,7 @@ describe('migrating', () => {
 })
 
 describe('the snapshot before a migration', () => {
-  /** What a snapshot would find, each time one is taken. */
+  /** The contents of each snapshot. */
   const recorder = () => {
     const seen: unknown[] = []
     return { seen, take: async () => void seen.push(await tables()) }
@@ -324,7 +324,7 @@ test.skipIf(!onPostgres)(
       ] as [Migration[], Migration[]][]) {
         await driver.exec('drop table if exists migrations, m_one, m_two, m_three')
         if (before.length > 0) await migrate(driver, before)
-        // All of them have made their plan and wait for the lock before the first may go.
+        // All of them have planned and wait for the lock before the first one runs.
         const gate = await driver.begin()
         await gate.query('select pg_advisory_xact_lock(7866914)')
         const running = others.map((other) => migrate(other, [one, two, three]))

@@ -44,7 +44,7 @@ describe('holes in the event numbers', () => {
 
 // ---- a model of the database: numbers are taken before the commit, in any order of commits and roll-backs
 
-/** A repeatable source of chance. */
+/** A seeded random generator. */
 function chance(seed: number): (below: number) => number {
   let state = seed + 1
   return (below) => {
@@ -89,7 +89,7 @@ class Database {
   }
 }
 
-/** Reads with everything else going on between its two statements. */
+/** A read with other transactions between its two statements. */
 class Reader {
   readonly delivered: number[] = []
   constructor(

@@ -38,7 +38,7 @@ beforeAll(async () => {
 afterAll(() => driver.exec(`drop table ${name}`))
 
 type Values = Partial<typeof probe.$inferInsert>
-/** What the database gives back: at the insert, at a read, and at a read inside a transaction. */
+/** What the database returns: from the insert, from a read, and from a read inside a transaction. */
 async function roundTrip(values: Values) {
   const [inserted] = await db.insert(probe).values(values).returning()
   const id = inserted?.id as string

@@ -8,7 +8,7 @@ import { allowing } from '../support/timing.ts'
 import { slowClients } from './slow.ts'
 import { open, portOf, raw, read, wire } from './socket.ts'
 
-/** What may be sent as a body, and that nothing else does harm. */
+/** Which bodies are accepted, and that others do no harm. */
 const t = await sharedApp()
 void slowClients()
 let ada: Person
@@ -240,7 +240,7 @@ describe('a body that is too large', () => {
       const answer = await send(path, JSON.stringify(body), {}, method)
       const told = JSON.stringify(body).slice(0, 40)
       expect([told, answer.status]).toEqual([told, 422])
-      // The answer tells what is wrong without sending it all back.
+      // The error says what is wrong without repeating the whole input.
       expect(JSON.stringify(answer.body).length).toBeLessThan(20_000)
       // Our own check, in the processor's time. Elysia adds to it outside production, where it describes every error once more.
       const schema = documented(t.server.routes).find((r) => r.method === method && r.path === path)?.hooks

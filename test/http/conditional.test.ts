@@ -101,7 +101,7 @@ describe('If-Match', () => {
     const makes = (r: RouteLike) => '201' in ((r.hooks.response ?? {}) as object)
     const writes = documented(t.server.routes).filter((r) => r.method !== 'GET' && r.path.includes(':') && !makes(r))
     const ignored: string[] = []
-    // What ignores it and deletes goes last, so that the list of those at fault is complete.
+    // Routes that ignore it and delete come last, so that the list of failures is complete.
     for (const route of writes.toSorted((x, y) => y.path.length - x.path.length || (x.method === 'DELETE' ? 1 : -1))) {
       const who = route.path.startsWith('/api/admin/') ? admin : w.owner
       const { status } = await who.fetch(route.method, fill(route.path, w), bodyOf(route, w), { 'if-match': '"99"' })
@@ -184,7 +184,7 @@ describe('Idempotency-Key', () => {
     expect(second).toMatchObject({ status: 201, body: first.body })
     expect(second.headers.get('location')).toBe(first.headers.get('location') as string)
     expect(await count(who)).toBe(1)
-    // The stored answer, not the record as it is by now.
+    // The stored response, not the current record.
     await who.fetch('PUT', `/api/notes/${first.body.id}`, { title: 'changed' })
     expect((await create(who, 'once', key)).body).toEqual(first.body)
   })

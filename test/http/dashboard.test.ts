@@ -3,7 +3,7 @@ import { brotliDecompressSync } from 'node:zlib'
 import { openPack } from '../../src/pages/pack.ts'
 import { sharedApp } from '../support/app.ts'
 
-/** How the server hands out the dashboard, and how large it is. */
+/** How the server delivers the dashboard, and its size. */
 const t = await sharedApp()
 const get = (path: string, headers: Record<string, string> = {}) =>
   fetch(t.app.url + path, { headers, decompress: false })

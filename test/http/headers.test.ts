@@ -4,7 +4,7 @@ import { type Answer, call, logged, type Person, person, sharedApp, type TestApp
 import { until } from '../support/until.ts'
 import { serverOver } from './server.ts'
 
-/** What every answer carries, whatever it says. */
+/** Headers of every response. */
 const t = await sharedApp()
 let ada: Person
 beforeAll(async () => {
@@ -23,12 +23,12 @@ function carriesAll({ headers }: Answer): void {
     'content-security-policy': expect.stringMatching(/default-src 'none'.*frame-ancestors 'none'/),
     'cache-control': expect.stringMatching(/^(private, )?no-(store|cache)$/),
   })
-  // Nothing that tells strangers what to try, and nobody else's pages may read us.
+  // No header reveals the software, and pages of other sites cannot read the response.
   for (const name of ['server', 'x-powered-by', 'access-control-allow-origin', 'access-control-allow-credentials'])
     expect(sent).not.toHaveProperty(name)
 }
 
-/** RFC 9457, and nothing of how we are built. */
+/** RFC 9457, without internals of the server. */
 function isProblem(answer: Answer, status: number, code: string, instance: string): void {
   expect(answer.status).toBe(status)
   expect(answer.headers.get('content-type')).toBe('application/problem+json')

@@ -5,7 +5,7 @@ import { addHealth } from '../../src/server/health.ts'
 import { TestClock } from '../features/support.ts'
 import { call, sharedApp } from '../support/app.ts'
 
-/** What a probe is told while the database works, is busy, or does not respond. */
+/** Health checks while the database works, is busy, or does not respond. */
 const t = await sharedApp()
 const clock = new TestClock()
 let asked = 0

@@ -8,7 +8,7 @@ import { open, type RawAnswer, read, wire } from './socket.ts'
 /** A caller who delays the end of a body until they have lost their rights must not use these rights. */
 const t = await sharedApp()
 
-/** Sends all but the end of a request, waits until the server has let it in, and answers how to send the rest. */
+/** Sends all but the end of a request, waits until the server accepts it, and returns how to send the rest. */
 async function held(line: string, token: string, body: object): Promise<() => Promise<RawAnswer>> {
   const { sid } = token.startsWith('eyJ') ? decodeJwt(token) : {}
   const isLetIn = () =>
@@ -22,7 +22,7 @@ async function held(line: string, token: string, body: object): Promise<() => Pr
     `Content-Length: ${text.length}`,
   ]
   await t.app.auth.flushUsage()
-  // Uses that are written every few seconds would no longer be seen here.
+  // A background flush would hide the use that `isLetIn` waits for.
   const flushing = spyOn(t.app.auth, 'flushUsage').mockResolvedValue()
   socket.write(wire(t, line, headers, text.slice(0, 5)))
   await until(isLetIn)

@@ -14,7 +14,7 @@ import {
   unique,
 } from '../support/app.ts'
 
-/** Limits of their own, small ones: the other tests run with limits out of the way. */
+/** A server with small limits; other tests run with very high ones. */
 const t = await sharedApp()
 const opened: TestApp[] = []
 async function limited(settings: Record<string, string>, clock?: () => Date): Promise<TestApp> {
@@ -25,7 +25,7 @@ async function limited(settings: Record<string, string>, clock?: () => Date): Pr
 afterAll(() => Promise.all(opened.map((app) => app.close())))
 
 let last = 0
-/** A network of its own, since counters are in the database that all tests share. */
+/** A new network for each test, because all tests share the counters in the database. */
 const network = (): string =>
   `2001:db8:${(process.pid & 0xffff).toString(16)}:${(Math.floor(Math.random() * 0xfff) * 16 + (last++ % 16)).toString(16)}`
 const from = (address: string) => ({ 'x-forwarded-for': address })
@@ -195,7 +195,7 @@ describe('the sign-in limit', () => {
         { token, email: 'a@example.com', password: PASSWORD, name: 'A' },
         from(`${here}::1`),
       )
-    // What is not even well-formed does not count.
+    // Malformed links do not count.
     for (let i = 0; i < 3; i++) expect((await guess(`svc_set_${'0'.repeat(38)}`)).status).toBe(410)
     for (let i = 0; i < 10; i++) expect((await guess(newSecret('setup'))).status).toBe(410)
     isLimited(await guess(newSecret('setup')))
@@ -242,7 +242,7 @@ describe('a network', () => {
     expect(client('192.168.0.1', '198.51.100.7', '::ffff:c0a8:1')).toBe('198.51.100.7')
     expect(client('::ffff:c0a8:2', '198.51.100.7', '192.168.0.1')).toBe('::ffff:c0a8:2')
     expect(client('fe80::1%eth1', '198.51.100.7', 'fe80::1%eth0')).toBe('fe80::1%eth1')
-    // Nothing that somebody may send is compared as an address unless it is one.
+    // Only valid addresses are compared.
     for (const sent of [`:${'1'.repeat(15_000)}`, `::${'1.'.repeat(8_000)}`, 'c0a8zz::1'])
       expect(client('192.168.0.1', sent, '192.168.0.1')).toBe('192.168.0.1')
     expect(client('::c0a8:1', '198.51.100.7', '192.168.0.1')).toBe('::c0a8:1')

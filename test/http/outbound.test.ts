@@ -9,7 +9,7 @@ import { allowing } from '../support/timing.ts'
 import { asIfPublic, certificateFor, PUBLIC } from '../support/tls.ts'
 import { until } from '../support/until.ts'
 
-/** The way out for addresses that users give: to a real TLS server on loopback, which only the seam of the test makes reachable. */
+/** Outbound requests to a real TLS server on loopback, which only the resolver of the test makes reachable. */
 const HOST = 'hooks.example.com'
 const OTHER = 'other.example.com'
 const tls = certificateFor(HOST, OTHER)
@@ -178,7 +178,7 @@ describe('an outbound request', () => {
     expect((await flipping.send(at('/flip'))).status).toBe(200)
     expect(asked).toEqual([HOST])
     expect(new Set(dialled)).toEqual(new Set([PUBLIC]))
-    // The second call is a second question.
+    // The second call resolves the name again.
     expect((await refused(flipping.send(at('/flip')))).code).toBe('invalid')
     expect(arrived('/flip')).toHaveLength(1)
   })

@@ -3,7 +3,7 @@ import { call, type Person, person, sharedApp, testApp } from '../support/app.ts
 import { slowClients } from './slow.ts'
 import { open, portOf, raw, read, wire } from './socket.ts'
 
-/** Requests that no decent client sends. The server answers or hangs up, and goes on. */
+/** Requests that no normal client sends. The server responds or disconnects, and keeps running. */
 const t = await sharedApp()
 void slowClients()
 const host = `127.0.0.1:${portOf(t)}`
@@ -24,7 +24,7 @@ const json = 'Content-Type: application/json'
 const note = '{"title":"smuggled"}'
 const notes = async () => (await ada.fetch<{ total: number }>('GET', '/api/notes?total=true')).body.total
 
-/** What Bun answers by itself; a change of it is to be noticed when Bun is upgraded. */
+/** Responses of Bun itself, so that an upgrade of Bun shows changes. */
 describe('a request as Bun reads it', () => {
   const chunked = 'Transfer-Encoding: chunked'
   const table: [string, number | 'closed', () => string | Uint8Array][] = [
@@ -152,7 +152,7 @@ describe('the target of a request', () => {
     const [answer] = await raw(t, payload())
     expect(answer?.status).toBe(expected)
     if (expected >= 400) expect(answer?.headers.get('content-type')).toBe('application/problem+json')
-    // A redirect would carry the foreign name onwards.
+    // A redirect would contain the foreign name.
     expect(answer?.headers.get('location')).toBeNull()
   })
 

@@ -3,7 +3,7 @@ import type { Driver } from '../../src/db/driver.ts'
 import { startHttp } from '../../src/server/server.ts'
 import type { TestApp } from '../support/app.ts'
 
-/** A second server on the database of the first, through a driver that the test has its hands on. */
+/** A second server on the database of the first, through a driver that the test controls. */
 export async function serverOver(t: TestApp, hands: Partial<Driver>): Promise<TestApp> {
   const driver = new Proxy(t.app.driver, {
     get: (target, name) =>

@@ -7,7 +7,7 @@ import { allowing } from '../support/timing.ts'
 import { serverOver } from './server.ts'
 import { raw, wire } from './socket.ts'
 
-/** How a credential comes to be, counts and ends. */
+/** How a credential begins, is checked and ends. */
 const t = await sharedApp()
 let ada: Person
 beforeAll(async () => {
@@ -28,7 +28,7 @@ const refresh = (refreshToken: string, app: TestApp = t) =>
 const newKey = async (who: Person, more: object = {}): Promise<{ id: string; token: string }> =>
   (await who.fetch<{ id: string; token: string }>('POST', '/api/settings/api-keys', { name: 'key', ...more })).body
 
-/** For what must come within a second; more on a busy machine. */
+/** A second, and more on a busy machine. */
 async function within(ms: number, condition: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + allowing(ms)
   while (!(await condition())) {
@@ -37,7 +37,7 @@ async function within(ms: number, condition: () => Promise<boolean>): Promise<vo
   }
 }
 
-/** A server that counts its questions to the database. */
+/** A server that counts its queries. */
 let counting: TestApp
 let queries = 0
 beforeAll(async () => {
@@ -373,7 +373,7 @@ describe('the lifetime of a credential', () => {
     expect((await me(second.token, app)).status).toBe(200)
     clock = begun + 15 * MINUTE + 35_000
     expect((await me(third.token, app)).status).toBe(401)
-    // What was let in a moment ago is not let in for ever.
+    // The cache of accepted tokens respects their expiry.
     await within(1500, async () => (await me(second.token, app)).status === 401)
   })
 
@@ -426,7 +426,7 @@ describe('session cookies', () => {
       `tutti_refresh=${body.refreshToken}; Path=/api/auth/refresh; Max-Age=2592000; HttpOnly; SameSite=Lax`,
       'tutti_here=1; Path=/; Max-Age=2592000; SameSite=Lax',
     ])
-    // A request cannot talk us into it.
+    // Headers of a request cannot change this.
     expect((await signIn({ 'x-forwarded-proto': 'https' })).cookies.join()).not.toContain('Secure')
   })
 
@@ -470,7 +470,7 @@ describe('session cookies', () => {
         ['tutti_here=; Path=/; Max-Age=0; SameSite=Lax'],
       ])
       expect((await call(t, 'GET', '/api/auth/me', undefined, { cookie: two('access') })).status).toBe(401)
-      // It keeps nobody from signing in.
+      // It prevents no sign-in.
       expect((await signIn({ cookie: two('access'), origin: own })).status).toBe(200)
     }
     // Neither session was ended, as it would be by a token that is used twice.

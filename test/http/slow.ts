@@ -1,7 +1,7 @@
 import { person, sharedApp } from '../support/app.ts'
 import { open, wire } from './socket.ts'
 
-/** Clients that take their time. They are started once, early, and judged in slow.test.ts: a server needs 30 seconds to lose patience. */
+/** Slow clients. They start early, because the server disconnects them after 30 seconds; slow.test.ts checks them. */
 export interface SlowClient {
   name: string
   /** Seconds until the server hung up, or why it should have. */

@@ -43,7 +43,7 @@ test('the example client of the manual misses and repeats no event when its conn
     (reason) => void got.push(`reset ${reason}`),
   )
   const write = (title: string) => ada.fetch('POST', '/api/notes', { title, content: 'x' })
-  // Until it is subscribed, what happens is not for it.
+  // It receives no events before it has subscribed.
   let probes = 0
   while (got.length === 0) {
     await write(`probe ${probes++}`)

@@ -8,7 +8,7 @@ import { apiKey, call, type Person, person, type TestApp, testApp } from '../sup
 import { until } from '../support/until.ts'
 import { frame, LiveClient } from './support.ts'
 
-/** What the hub does at its limits: many who come back at once, clients that do not read, long absences. */
+/** The hub at its limits: many clients that reconnect at once, clients that do not read, long absences. */
 let t: TestApp
 let ada: Person
 let topic: string
@@ -40,7 +40,7 @@ async function happen(times: number, { title = 'x', at = new Date() } = {}): Pro
   return rows.map(([id, seq]) => ({ id: String(id), seq: Number(seq) })).sort((a, b) => a.seq - b.seq)
 }
 
-/** Where everybody is who has heard of everything. */
+/** The cursor of a client that has received everything. */
 async function now(): Promise<{ epoch: string; position: Position }> {
   const client = await LiveClient.open(t, ada.token)
   await client.close()
@@ -113,7 +113,7 @@ test('a client that does not read costs little memory, and receives everything o
   socket.on('data', (chunk: Buffer) => void chunks.push(chunk))
   socket.pause()
   const ids: string[] = []
-  // The operating system takes some megabytes before anything waits here.
+  // The operating system buffers some megabytes before the server has to wait.
   while (listener.state === 'live') {
     ids.push(...(await happen(60, { title: 'x'.repeat(40_000) })).map(({ id }) => id))
     await t.app.bus.catchUp()

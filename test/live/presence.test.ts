@@ -23,7 +23,7 @@ interface Present {
   state: object | null
   connections: number
 }
-/** Who is at a place, as a client puts it together from what it is told. */
+/** Who is present at a topic, as a client computes it from its messages. */
 function present(client: LiveClient, topic: string): Present[] {
   let here: Present[] = []
   for (const message of client.got) {
@@ -126,7 +126,7 @@ test('agents are shown while they have a stream or a claim, with the key of thei
   await watcher.when(() => JSON.stringify(present(watcher, `project:${project.id}`)[0]?.state) === task)
   stream.abort()
   await watcher.when(() => present(watcher, topic)[0]?.connections === 0)
-  // The project may be private, so the team is not told of the task.
+  // The project may be private, so the team does not see the task.
   expect(present(watcher, topic)).toMatchObject([{ type: 'agent', state: null }])
   const again = await ada.fetch<{ here: Present[] }>('GET', `/api/teams/${ada.organizationId}/presence`)
   expect(again.body.here).toMatchObject([{ type: 'agent', state: null }])
@@ -140,7 +140,7 @@ test.skipIf(!onPostgres)('presence includes users of other instances', async () 
   const topic = `project:${project.id}`
   const watcher = await LiveClient.open(other, ada.token)
   await watcher.subscribe([`presence:${topic}`])
-  // Agents that hold a claim are there too.
+  // Agents that hold a claim are present too.
   const people = () => present(watcher, topic).filter(({ type }) => type === 'user')
   const far = await LiveClient.open(t, grace.token)
   far.send({ op: 'here', topic, state: { page: 'far' } })

@@ -7,7 +7,7 @@ import { happened } from '../db/events-support.ts'
 import { apiKey, call, member, type Person, person, type TestApp, testApp } from '../support/app.ts'
 import { frame, LiveClient, type Message, StreamClient } from './support.ts'
 
-/** With SOAK=1 many more, and others each time (`HISTORIES` says how many); otherwise always the same. */
+/** With SOAK=1 many more, and different ones each time (`HISTORIES` sets the number). */
 const runs = (few: number, many: number) =>
   process.env.SOAK ? { numRuns: Number(process.env.HISTORIES ?? many) } : { numRuns: few, seed: 14 }
 
@@ -63,7 +63,7 @@ interface Written {
   at: number
 }
 
-/** Waits until an instance knows of the new history. It ends the connections that were opened before. */
+/** Waits until an instance knows the new history, which ends its earlier connections. */
 async function noticed(t: TestApp, epoch: string): Promise<void> {
   for (;;) {
     const client = await LiveClient.open(t, grace.token)
@@ -72,17 +72,17 @@ async function noticed(t: TestApp, epoch: string): Promise<void> {
   }
 }
 
-/** A member listens to their team and to one of its projects, which is taken from them and given back. */
+/** A member subscribes to their team and to one of its projects, loses access to it and gets it back. */
 class History {
   readonly written: Written[] = []
   readonly heard: { id: string; at: number }[] = []
-  /** The numbers of steps that took the right or gave it back, in turn. */
+  /** The numbers of steps that removed or restored access, in turn. */
   readonly #turns: number[] = []
-  /** Up to this step, everything had been heard. */
+  /** Up to this step, everything had been received. */
   #settled = 0
   readonly #settledAt: number[] = []
   #now = 0
-  /** The step that restored the database; what was written before may be gone, and is to be loaded anew. */
+  /** The step that restored the database; earlier events may be gone, and the client must reload. */
   #restoredAt = 0
   #cursor = ''
   #client!: LiveClient | StreamClient
@@ -136,7 +136,7 @@ class History {
     await client.subscribe(this.#topics, { cursor: this.#cursor })
   }
 
-  /** Goes back to an earlier end of the log, whose numbers are then given again. The client learns that it must reload. */
+  /** Restores an earlier end of the log, so that numbers repeat. The client gets a reset. */
   async restore(to: number, on: number): Promise<void> {
     this.#now++
     const epoch = Bun.randomUUIDv7()
@@ -185,7 +185,7 @@ class History {
     }
   }
 
-  /** Waits until the client has heard of an event that comes after all others. */
+  /** Waits until the client has received an event after all others. */
   async settle(): Promise<void> {
     await this.#write({ do: 'write', on: 0, inProject: false, commits: true, events: 1 })
     const { id } = this.written.at(-1) as Written
@@ -204,10 +204,10 @@ class History {
       const turns = this.#turns.filter((turn) => turn < at).length
       const next = this.#turns.find((turn) => turn > at) ?? Number.POSITIVE_INFINITY
       if (!inProject) continue
-      // Written while the right was taken: not before it was given back.
+      // Written without access: not received before access was restored.
       if (turns % 2 === 1) expect(heardAt ?? Number.POSITIVE_INFINITY).toBeGreaterThanOrEqual(next)
       else if (at <= this.#restoredAt) continue
-      // Written while they had it: heard, unless it was taken before that could be.
+      // Written with access: received, unless access was removed before delivery.
       else if (next === Number.POSITIVE_INFINITY || (this.#settledAt[next - 1] ?? 0) >= at)
         expect(heardAt).toBeDefined()
     }

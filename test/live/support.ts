@@ -7,7 +7,7 @@ export interface Message {
   [field: string]: unknown
 }
 
-/** What a client of the hub gets, all of it. */
+/** All messages that a client of the hub receives. */
 export class Heard {
   readonly got: Message[] = []
   closed: { code: number; reason: string } | undefined
@@ -31,7 +31,7 @@ export class Heard {
     return this.got.filter(({ op }) => op === undefined)
   }
 
-  /** The names of events, and of what else the server said. */
+  /** The types of events, and the `op` of other messages. */
   get names(): string[] {
     return this.got.map(({ op, type }) => op ?? type)
   }
@@ -89,7 +89,7 @@ export class LiveClient extends Heard {
     await this.end()
   }
 
-  /** Like a lost network: nothing is said to the server. */
+  /** Like a lost network: the server receives no close. */
   async cut(): Promise<void> {
     this.socket.terminate()
     await this.end()

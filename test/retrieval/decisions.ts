@@ -223,7 +223,7 @@ export const decisions: Record<string, DecisionText> = {
       },
     ],
   },
-  // Asked for by nobody, except for hosting.
+  // No question asks for these, except for hosting.
   colours: {
     title: 'Two themes, light and dark',
     context: 'Readers asked for a dark page.',

@@ -7,7 +7,7 @@ import { memories, queries } from './set.ts'
 test('the test set has the expected size', () => {
   expect(queries.length).toBeGreaterThanOrEqual(60)
   expect(new Set(queries.map((q) => q.ask)).size).toBe(queries.length)
-  // Distractors: what nobody asks for.
+  // Distractors: no question asks for them.
   expect(Object.keys(memories).length - new Set(queries.map((q) => q.expect)).size).toBeGreaterThanOrEqual(12)
 })
 

@@ -83,7 +83,7 @@ export const memories: Record<string, string> = {
   csvExport: 'CSV exports begin with a byte order mark, since Excel reads umlauts wrongly without it.',
   pdfFonts: 'PDFs embed their fonts; the printer in the warehouse prints squares otherwise.',
   barcode: 'Labels use Code 128; the old scanners in hall two cannot read QR codes.',
-  // Asked for by nobody.
+  // No question asks for these.
   wikiBackup: 'The wiki is copied by hand once a year, before the summer break.',
   poolTable: 'The pool table in the kitchen is reserved for the support team on Fridays.',
   mobilePool: 'The mobile team shares a pool of ten test phones.',

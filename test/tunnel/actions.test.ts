@@ -10,7 +10,7 @@ import type { ActionReport, ActionRequest, EndState } from '../../src/tunnel/fra
 import { type Machine, machineProblems, offerOf } from '../../src/tunnel/machine.ts'
 import { allowing } from '../support/timing.ts'
 
-/** Actions on a machine, as a hostile server asks for them. */
+/** Actions on a machine, requested by a hostile server. */
 const owner = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
 const other = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a11'
 const folder = mkdtempSync(join(tmpdir(), 'tutti-actions-'))
@@ -41,7 +41,7 @@ const machine: Machine = {
     hang: {
       argv: ['sh', '-c', 'sh -c "trap \'\' TERM HUP; echo $$ > child; sleep 60" & sleep 60'],
       folder,
-      // Long enough for the child to say who it is.
+      // Long enough for the child to print its process id.
       seconds: Math.ceil(allowing(400) / 1000),
     },
     wait: { argv: ['sleep', '60'], folder },

@@ -7,7 +7,7 @@ import { Session } from '../../src/tunnel/session.ts'
 import type { Stream, StreamReset } from '../../src/tunnel/stream.ts'
 import { until } from '../support/until.ts'
 
-/** An agent against a server that wants more than its machine allows. */
+/** An agent and a server that requests more than the machine allows. */
 const owner = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
 const other = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a11'
 const user = (id: string, role: 'viewer' | 'member' = 'member') => ({ id, email: 'ada@example.com', role })
@@ -103,7 +103,7 @@ describe('a hostile server', () => {
     const refused = -resets.refused
     expect(await ask({ service: 'nothing' })).toBe(refused)
     for (const service of ['constructor', '__proto__', 'toString']) expect(await ask({ service })).toBe(refused)
-    // It said that somebody else is the owner; the machine knows better.
+    // The server named another owner; the machine knows the real one.
     expect(await ask({ user: user(other) })).toBe(refused)
     expect(await ask({ user: null })).toBe(refused)
     expect(await ask({ service: 'team', user: user(other, 'viewer') })).toBe(refused)

@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 /** The same cases in every run; to look further, change it for a while. */
 fc.configureGlobal({ seed: 20261115 })
 
-/** How the agent speaks HTTP with a local service. */
+/** HTTP between the agent and a local service. */
 interface Read {
   head: ResponseHead | undefined
   body: string
@@ -136,14 +136,14 @@ describe('a response of a service', () => {
 })
 
 describe('a request to a service', () => {
-  /** What a connection got, and the connection. */
+  /** A connection and what it received. */
   interface Got {
     socket: Socket<Got>
     text: string
   }
   let service: Bun.TCPSocketListener<Got>
   const connections: Got[] = []
-  /** What the service does with what it got so far. */
+  /** How the service handles the bytes so far. */
   let behave: (got: Got) => void
   let lines: Lines
   let now = 0
@@ -252,7 +252,7 @@ describe('a request to a service', () => {
     for (const bad of ['a\r\nb: c', 'a\0', '\u0100'])
       expect(await outcome(open({ headers: [['x', bad]] }))).toBe(`reset ${resets.protocol}`)
     expect(await outcome(open({ headers: [['a b', 'x']] }))).toBe(`reset ${resets.protocol}`)
-    // Without a body it says no length.
+    // Without a body it sends no length.
     connections.length = 0
     expect(await outcome(open({ headers: [['content-length', '5']] }))).toBe('200 ok')
     expect(connections[0]?.text).toBe('GET / HTTP/1.1\r\n\r\n')
@@ -275,14 +275,14 @@ describe('a request to a service', () => {
     }
     expect(await outcome(open({ method: 'POST', target: '/once' }, 'hello'))).toBe(`reset ${resets.local}`)
     expect(connections.filter(({ text }) => text.includes('/once'))).toHaveLength(1)
-    // After a second without a request, what changes something gets a connection of its own.
+    // After an idle second, a request that changes something gets a new connection.
     behave = reply(ok)
     connections.length = 0
     expect(await outcome(open())).toBe('200 ok')
     now += 1001
     expect(await outcome(open({ method: 'POST' }, 'hello'))).toBe('200 ok')
     expect(connections).toHaveLength(2)
-    // Nor twice, however often a service does that.
+    // It is retried at most once.
     behave = ({ socket }) => void socket.end()
     expect(await outcome(open())).toBe(`reset ${resets.local}`)
   })

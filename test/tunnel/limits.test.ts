@@ -7,7 +7,7 @@ import { StreamReset } from '../../src/tunnel/stream.ts'
 import { responseOf } from '../../src/tunnel/waiting.ts'
 import { until } from '../support/until.ts'
 
-/** Limits that take minutes in life. */
+/** Limits that take minutes in real use. */
 describe('sessions with MCP servers', () => {
   let now = 0
   let sessions: McpSessions
@@ -25,7 +25,7 @@ describe('sessions with MCP servers', () => {
       return open()
     })
     expect(sessions.size).toBe(8)
-    // All are in use: somebody listens to each.
+    // All are in use: each has a listener.
     const leave = all.map((session) => session?.listen(() => undefined))
     expect(open()).toBeUndefined()
     now += 10

@@ -31,7 +31,7 @@ interface End {
   sent: Uint8Array[]
 }
 
-/** One end whose messages go nowhere. */
+/** One peer whose messages are only recorded. */
 function alone(side: 'server' | 'agent', events: SessionEvents = {}, clock?: () => number): End {
   const end: End = { closed: [], closes: [], sent: [] } as never
   end.session = new Session(
@@ -43,7 +43,7 @@ function alone(side: 'server' | 'agent', events: SessionEvents = {}, clock?: () 
   return end
 }
 
-/** Two ends, connected; `hold` keeps messages of the agent back. */
+/** Two connected peers; `hold` delays messages of the agent. */
 function pair(opened: (stream: Stream) => void) {
   const server = alone('server')
   const agent = alone('agent', { opened })
