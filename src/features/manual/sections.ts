@@ -59,12 +59,12 @@ export function searchIn(sections: readonly Section[], query: string): ManualHit
       title,
       heading,
       anchor,
-      excerpt: around(text, words),
+      excerpt: excerptOf(text, words),
     }))
 }
 
 /** Returns the text around the first word that occurs in it. */
-function around(text: string, words: readonly string[]): string {
+function excerptOf(text: string, words: readonly string[]): string {
   const lower = text.toLowerCase()
   const found = words.map((word) => findWord(lower, word)).filter((at) => at >= 0)
   const at = Math.max(0, Math.min(...found, text.length) - EXCERPT / 3)
