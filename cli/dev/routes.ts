@@ -13,7 +13,7 @@ ${rows.map(({ method, path, action, rule }) => `| ${method} | \`${path}\` | ${ac
 export const routesPage = (): string => `# Routes of the web API
 
 \`bun cli/dev/routes.ts\` writes this page, and \`tutti config routes\` prints the same table. The reference with all
-fields is at \`/docs\` of every server.
+fields is at \`/api/reference\` on every server.
 
 ${[...Map.groupBy(routeTable(features), ({ action }) => action.split('.')[0] as string)].map(section).join('\n')}`
 
