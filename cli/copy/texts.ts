@@ -1,30 +1,29 @@
-import type { SearchName } from '../../src/records/names.ts'
+import { type SearchName, searchNames } from '../../src/records/names.ts'
 import { termsOf } from '../../src/text/search-query.ts'
 import type { Row } from './mutation.ts'
 
-/** The fields of each kind that search reads: first the title, then the text. Devices keep no copy of sessions. */
-const texts: Record<Exclude<SearchName, 'session'>, [title: string, ...text: string[]]> = {
+type TextFields = [title: string, ...text: string[]]
+const usual: TextFields = ['title', 'description']
+/** The fields that search reads, first the title, then the text, of kinds that have others than the usual ones. */
+const texts: Partial<Record<SearchName, TextFields>> = {
   project: ['name', 'description'],
   task: ['title', 'description', 'completionNotes'],
   note: ['title', 'content', 'tags'],
   decision: ['title', 'decision', 'context', 'rationale', 'outcome'],
   memory: ['title', 'content', 'tags'],
   spec: ['title', 'content'],
-  epic: ['title', 'description'],
-  story: ['title', 'description'],
-  feature: ['title', 'description'],
   skill: ['name', 'description', 'content'],
   agent: ['name', 'description'],
 }
 
-const hasText = (entity: string): entity is keyof typeof texts => Object.hasOwn(texts, entity)
+const hasText = (entity: string): entity is SearchName => (searchNames as readonly string[]).includes(entity)
 
 const textIn = (value: unknown): string =>
   typeof value === 'string' ? value : Array.isArray(value) ? value.map(textIn).join(' ') : ''
 
 export function wordsOf(entity: string, row: Row): { title: string; text: string } | undefined {
   if (!hasText(entity)) return undefined
-  const [title, ...others] = texts[entity]
+  const [title, ...others] = texts[entity] ?? usual
   return {
     title: textIn(row[title]),
     text: others

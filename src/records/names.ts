@@ -145,6 +145,10 @@ export type MemoryScope = (typeof memoryScopes)[number]
 
 export const kindInfo = (name: RecordName): KindInfo => kinds[name]
 
+/** Returns the plural of the name of a kind: `story` → `stories`. */
+export const pluralOf = (name: string): string =>
+  /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}${/(s|x|z|ch|sh)$/.test(name) ? 'es' : 's'}`
+
 /** Returns the part of an address of the dashboard that names a record: `/tasks/TUT-42`. */
 export function recordPathIn(address: string): string | undefined {
   const [, list, ref] = address.split('/')

@@ -2,7 +2,7 @@
  * Keeps what is on screen up to date. Each event names a kind of record; the queries that show this kind are asked
  * again. The table below is the only place that knows which queries show what.
  */
-import type { RecordName } from '../records/names.ts'
+import { kindInfo, recordNames } from '../records/names.ts'
 import { hub, ok } from './api.ts'
 import { taskCompleted, taskUpdated } from './events.ts'
 import { nobody, type PresenceMessage, presenceHeard } from './presence.ts'
@@ -12,25 +12,28 @@ import { Stale } from './stale.ts'
 import { store } from './store.ts'
 import { versionWritten } from './written.ts'
 
+/** The queries of a kind of record: its list, one record, and the trash if a deleted one can be restored. */
+const ofRecords = recordNames.flatMap((name): [string, string[]][] => {
+  const { path, restorable } = kindInfo(name)
+  return path ? [[name, [path.slice(1), name, ...(restorable ? ['trash'] : [])]]] : []
+})
+
 /** The first words of the keys of queries that show records of a kind. */
-const shownBy: Record<RecordName, readonly string[]> & Record<string, readonly string[]> = {
+const shownBy: Record<string, readonly string[]> = {
+  ...Object.fromEntries(ofRecords),
   task: ['tasks', 'task', 'feature', 'at work', 'plan', 'progress', 'epics', 'trash'],
-  session: ['sessions', 'session'],
   epic: ['plan', 'epics', 'trash'],
   story: ['plan', 'epics', 'trash'],
   plan: ['plan', 'tasks', 'epics', 'progress'],
   comment: ['task', 'at work'],
   link: ['task', 'feature', 'decision', 'spec'],
   project: ['projects', 'trash'],
-  note: ['notes', 'note', 'trash'],
   attachment: ['note'],
-  memory: ['memories', 'memory'],
   // A client learns of a device's conflict by the notification about it.
   notification: ['notifications', 'conflicts'],
   issue: ['issues', 'admin'],
   organization: ['teams'],
   member: ['members', 'teams'],
-  agent: ['agents', 'agent', 'trash'],
   mcp_token: ['tokens', 'onboarding'],
   grant: ['settings'],
   invite: ['invites'],
@@ -45,11 +48,7 @@ const shownBy: Record<RecordName, readonly string[]> & Record<string, readonly s
   community_post: ['admin', 'community'],
   marketplace_item: ['admin'],
   tracker: ['admin'],
-  feature: ['features', 'feature', 'trash'],
   pull_request: ['feature'],
-  decision: ['decisions', 'decision'],
-  spec: ['specs', 'spec'],
-  skill: ['skills', 'skill', 'trash'],
   view: ['views'],
   tunnel: ['tunnels', 'tunnel'],
   workspace: ['workspaces', 'projects'],

@@ -1,5 +1,5 @@
 /** The words of the frame and of what several pages share. A page's own words are in its folder. */
-import type { RecordName } from '../records/names.ts'
+import { pluralOf, type RecordName, recordNames } from '../records/names.ts'
 import type { Priority, Status } from '../records/work.ts'
 import { once } from './once.ts'
 import { minutes } from './times.ts'
@@ -150,21 +150,9 @@ export const count = (n: number, one: string, many = `${one}s`): string =>
   `${numbers().format(n)} ${plurals().select(n) === 'one' ? one : many}`
 
 /** What pages call one record of a kind, and several. */
-export const kindNames: Record<RecordName, { one: string; many: string }> = {
-  memory: { one: 'memory', many: 'memories' },
-  note: { one: 'note', many: 'notes' },
-  decision: { one: 'decision', many: 'decisions' },
-  spec: { one: 'spec', many: 'specs' },
-  task: { one: 'task', many: 'tasks' },
-  session: { one: 'session', many: 'sessions' },
-  project: { one: 'project', many: 'projects' },
-  epic: { one: 'epic', many: 'epics' },
-  story: { one: 'story', many: 'stories' },
-  feature: { one: 'feature', many: 'features' },
-  skill: { one: 'skill', many: 'skills' },
-  agent: { one: 'agent', many: 'agents' },
-  repository: { one: 'repository', many: 'repositories' },
-}
+export const kindNames = Object.fromEntries(
+  recordNames.map((name) => [name, { one: name, many: pluralOf(name) }]),
+) as Record<RecordName, { one: string; many: string }>
 /** The name of several records at the beginning of a line: "Tasks". */
 export const kindTitle = (kind: RecordName): string => capitalized(kindNames[kind].many)
 

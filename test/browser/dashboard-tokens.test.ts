@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { Locator } from 'playwright-core'
+import { tools } from '../../src/all-features.ts'
 import { logged, member, PASSWORD, person, sharedApp, unique } from '../support/app.ts'
 import { call, evil, expectSound, fresh, inEachLook, type Made, signedIn, teamOf, Visitor } from './support.ts'
 
@@ -52,8 +53,8 @@ test('a new user registers, creates a team, invites, creates a token, connects a
   expect(await ada.page.locator('.code.cmd').textContent()).toContain(`${t.app.url}/mcp/sse`)
 
   const client = await connected(secret)
-  expect((await client.listTools()).tools).toHaveLength(55)
-  await ada.see('Claude Code is connected, 55 tools')
+  expect((await client.listTools()).tools).toHaveLength(tools.length)
+  await ada.see(`Claude Code is connected, ${tools.length} tools`)
   await ada.see(/version 2\.1\.40, first call/)
   expect(clicks).toBeLessThanOrEqual(25)
 

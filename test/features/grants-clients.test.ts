@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import * as mcp from '@modelcontextprotocol/client'
 import { eq } from 'drizzle-orm'
 import * as oidc from 'openid-client'
+import { tools } from '../../src/all-features.ts'
 import { oauthClients } from '../../src/features/grants/table.ts'
 import { mcpToken, type Person, person, type TestApp, testApp } from '../support/app.ts'
 import { asIfPublic, certificateFor } from '../support/tls.ts'
@@ -85,7 +86,7 @@ describe('programs that know only the standards', () => {
     await first.finishAuth(back.searchParams)
     const client = new mcp.Client({ name: 'official', version: '1' })
     await client.connect(transport())
-    expect((await client.listTools()).tools).toHaveLength(55)
+    expect((await client.listTools()).tools).toHaveLength(tools.length)
     const before = kept.tokens?.access_token
     // A new token of hers: what is known of her credentials is read again.
     await mcpToken(t, ada)

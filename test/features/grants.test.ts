@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { eq, sql } from 'drizzle-orm'
+import { tools } from '../../src/all-features.ts'
 import { hashSecret } from '../../src/auth/secrets.ts'
 import type { GrantPage, OauthClientPage } from '../../src/features/grants/schema.ts'
 import { oauthClients, oauthGrants, oauthRefreshTokens } from '../../src/features/grants/table.ts'
@@ -136,7 +137,7 @@ describe('letting a program in', () => {
       expires_in: 3600,
       scope: 'read write',
     })
-    expect(await toolNames(t, body.access_token)).toHaveLength(55)
+    expect(await toolNames(t, body.access_token)).toHaveLength(tools.length)
     // It is a permission, and no token of the Tokens page.
     expect((await ada.fetch<{ items: unknown[] }>('GET', '/api/mcp-tokens')).body.items).not.toContainEqual(
       expect.objectContaining({ name: 'Ro bot' }),

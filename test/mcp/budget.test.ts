@@ -6,19 +6,19 @@ import { toolsetNames } from '../../src/mcp/toolsets.ts'
 import { mcpToken, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { anyTool, openRaw, serveTools } from './support.ts'
 
-/** The table of the contract: category, how many, and the tools in their order. A name in it is never changed; it gets an alias. */
-const table: [string, number, string][] = [
-  ['agents', 5, 'create_agent list_agents get_agent update_agent delete_agent'],
-  ['tasks', 8, 'create_task list_tasks update_task complete_task delete_task get_task next_task claim_task'],
-  ['projects', 6, 'create_project list_projects get_project update_project archive_project create_plan'],
-  ['memory', 5, 'store_memory search_memory list_memories delete_memory clear_memory'],
-  ['activity', 3, 'log_activity list_activities get_activity'],
-  ['decisions', 3, 'log_decision list_decisions get_decision'],
-  ['sessions', 5, 'create_session resume_session end_session list_sessions get_context'],
-  ['notes', 5, 'create_note list_notes update_note delete_note get_note'],
-  ['workflows', 6, 'create_feature advance_feature submit_review list_features get_feature get_skill'],
-  ['specs', 4, 'create_spec list_specs update_spec get_spec'],
-  ['code', 5, 'connect_repo create_pr generate_agents_md list_repos sync_repo'],
+/** The table of the contract: category, and its tools in their order. A name in it is never changed; it gets an alias. */
+const table: [string, string][] = [
+  ['agents', 'create_agent list_agents get_agent update_agent delete_agent'],
+  ['tasks', 'create_task list_tasks update_task complete_task delete_task get_task next_task claim_task'],
+  ['projects', 'create_project list_projects get_project update_project archive_project create_plan'],
+  ['memory', 'store_memory search_memory list_memories delete_memory clear_memory'],
+  ['activity', 'log_activity list_activities get_activity'],
+  ['decisions', 'log_decision list_decisions get_decision'],
+  ['sessions', 'create_session resume_session end_session list_sessions get_context'],
+  ['notes', 'create_note list_notes update_note delete_note get_note'],
+  ['workflows', 'create_feature advance_feature submit_review list_features get_feature get_skill'],
+  ['specs', 'create_spec list_specs update_spec get_spec'],
+  ['code', 'connect_repo create_pr generate_agents_md list_repos sync_repo'],
 ]
 /** Two selections across the categories. */
 const core =
@@ -56,16 +56,13 @@ beforeAll(async () => {
 })
 
 describe('the table of tools', () => {
-  test('has 55 names in eleven categories, and the server lists them in this order', async () => {
-    expect(table.reduce((sum, [, n]) => sum + n, 0)).toBe(55)
-    expect((await listed()).map((tool) => tool.name)).toEqual(table.flatMap(([, , names]) => names.split(' ')))
-    for (const [toolset, n, names] of table) {
+  test('has the names of all tools by category, in the order in which the server lists them', async () => {
+    expect((await listed()).map((tool) => tool.name)).toEqual(table.flatMap(([, names]) => names.split(' ')))
+    for (const [toolset, names] of table)
       expect([toolset, tools.filter((tool) => tool.toolset === toolset).map((tool) => tool.name)]).toEqual([
         toolset,
         names.split(' '),
       ])
-      expect(names.split(' ')).toHaveLength(n)
-    }
   })
 
   test.each([
