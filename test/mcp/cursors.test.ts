@@ -94,7 +94,7 @@ describe('The cursor of a list', () => {
       await use(client, 'create_agent', { name: `Agent ${n}` })
     }
     const lists = tools.filter(({ name, input }) => name.startsWith('list_') && 'cursor' in input.properties)
-    expect(lists).toHaveLength(10)
+    expect(lists.length).toBeGreaterThanOrEqual(10)
     for (const { name } of lists) {
       const first = await use(client, name, { limit: 1 })
       expect([name, (first.nextCursor?.length ?? 99) <= 24]).toEqual([name, true])

@@ -1,9 +1,11 @@
 import { afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as v2 from '@modelcontextprotocol/client'
 import { records, tools } from '../../src/all-features.ts'
+import { recordNames } from '../../src/records/names.ts'
 import { indexed } from '../features/search-support.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { EXAMPLE_TOKEN } from '../support/code-host.ts'
+import { oneOfEach } from '../support/records.ts'
 import { findUnquoted, INJECTION, isStored, ONE_LINE, unquotedLines } from './quoting.ts'
 import { type McpClient, type Result, ways } from './support.ts'
 
@@ -76,6 +78,7 @@ beforeAll(async () => {
   )
   await createKnowledge()
   await createWork()
+  await createOthers()
   await indexed(t)
 }, 120_000)
 
@@ -105,6 +108,14 @@ async function createKnowledge(): Promise<void> {
   const repository = await create('/repos', { repo: 'tutti/tutti', projectId: made.projectId })
   Object.assign(made, { note: note.slug, spec: spec.slug, decision: decision.id, memory: memory.id, skill: skill.slug })
   made.repository = repository.id
+}
+
+/** Creates a record of each kind that needs nothing special. */
+async function createOthers(): Promise<void> {
+  const kinds = recordNames.filter((kind) => !(kind in made))
+  const words = (kind: string) => ({ title: kind === 'project' ? ONE_LINE : INJECTION, text: INJECTION })
+  const records = await oneOfEach(ada, { kinds: ['project', ...kinds], words })
+  for (const kind of kinds) made[kind] = records[kind].id
 }
 
 async function createWork(): Promise<void> {

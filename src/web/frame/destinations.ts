@@ -25,7 +25,7 @@ import {
   SquareTerminal,
   Users,
 } from 'lucide-react'
-import { words } from '../words.ts'
+import { kindTitle, words } from '../words.ts'
 
 export type Group = 'top' | 'projects' | 'knowledge' | 'agents' | 'team'
 
@@ -45,14 +45,14 @@ const all: readonly Destination[] = [
   { to: '/inbox', label: words.places.inbox, icon: Inbox, group: 'top', key: 'i' },
   { to: '/now', label: words.places.now, icon: AudioLines, group: 'top', key: 'n' },
   { to: '/assistant', label: words.places.assistant, icon: Sparkles, group: 'top' },
-  { to: '/projects', label: words.places.projects, icon: FolderKanban, group: 'projects', key: 'p' },
-  { to: '/notes', label: words.places.notes, icon: NotebookText, group: 'knowledge' },
-  { to: '/decisions', label: words.places.decisions, icon: Scale, group: 'knowledge', key: 'd' },
-  { to: '/specs', label: words.places.specs, icon: BookOpenText, group: 'knowledge' },
+  { to: '/projects', label: kindTitle('project'), icon: FolderKanban, group: 'projects', key: 'p' },
+  { to: '/notes', label: kindTitle('note'), icon: NotebookText, group: 'knowledge' },
+  { to: '/decisions', label: kindTitle('decision'), icon: Scale, group: 'knowledge', key: 'd' },
+  { to: '/specs', label: kindTitle('spec'), icon: BookOpenText, group: 'knowledge' },
   { to: '/memories', label: words.places.memories, icon: Brain, group: 'knowledge', key: 'm' },
-  { to: '/skills', label: words.places.skills, icon: GraduationCap, group: 'knowledge' },
-  { to: '/agents', label: words.places.agents, icon: SquareTerminal, group: 'agents' },
-  { to: '/sessions', label: words.places.sessions, icon: History, group: 'agents', key: 's' },
+  { to: '/skills', label: kindTitle('skill'), icon: GraduationCap, group: 'knowledge' },
+  { to: '/agents', label: kindTitle('agent'), icon: SquareTerminal, group: 'agents' },
+  { to: '/sessions', label: kindTitle('session'), icon: History, group: 'agents', key: 's' },
   { to: '/activity', label: words.places.activity, icon: Activity, group: 'agents', key: 'a' },
   { to: '/tokens', label: words.places.tokens, icon: KeyRound, group: 'agents', key: 'k' },
   { to: '/tunnels', label: words.places.tunnels, icon: Cable, group: 'agents' },
