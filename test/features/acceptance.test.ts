@@ -31,7 +31,7 @@ const open = (text: string) => ({ text, done: false })
 const doneOf = async (made: Task) => (await get(team.owner, made)).body.acceptance.map(({ done }) => done)
 
 describe('open acceptance criteria', () => {
-  test('stop an agent, with the list; it ticks them in the same call', async () => {
+  test('stop an agent from completing the task, which lists them; it ticks them in the same call', async () => {
     const agent = await connect(team.owner, { organizationId: team.id })
     const made = await task()
     for (const [tool, args] of [
@@ -66,7 +66,7 @@ describe('open acceptance criteria', () => {
     await agent.close()
   })
 
-  test('that do not exist are refused by name', async () => {
+  test('are refused by name if they do not exist', async () => {
     const made = await task()
     for (const accepted of [[3], ['Fast']]) {
       const answer = await complete(team.owner, made, { accepted })
@@ -74,7 +74,7 @@ describe('open acceptance criteria', () => {
     }
   })
 
-  test('do not stop a person, who is told of them; they stay visible', async () => {
+  test('do not stop a person, who is notified of them; they stay visible', async () => {
     const made = await task()
     const done = await complete(team.member, made, { accepted: [1] })
     expect(done.body).toMatchObject({ status: 'done', openCriteria: ['Documented'] })
@@ -86,7 +86,7 @@ describe('open acceptance criteria', () => {
     })
   })
 
-  test('stop everybody where the project enforces them, on every way into done, and nobody where it warns', async () => {
+  test('stop everyone on every path to done if the project enforces them, and no one if it warns', async () => {
     const strict = await newProject(team.owner, { settings: { acceptance: 'enforce' } })
     const made = await task({}, strict)
     expect((await get(team.owner, made)).body.can?.complete).toMatchObject({ code: 'conflict.acceptance_open' })
@@ -111,7 +111,7 @@ describe('open acceptance criteria', () => {
     await agent.close()
   })
 
-  test('are not removed by an agent in the call that completes the task; an earlier removal is an event', async () => {
+  test('cannot be removed by an agent while it completes the task; an earlier removal is an event', async () => {
     const agent = await connect(team.owner, { organizationId: team.id })
     const made = await task()
     for (const args of [{ acceptance: [] }, { acceptance: ['Documented'], accepted: 'all' }]) {
@@ -141,8 +141,8 @@ describe('open acceptance criteria', () => {
   })
 })
 
-describe('the setting', () => {
-  test('is one of three, stays when other settings change, and is not an agent’s to change', async () => {
+describe('the project setting acceptance', () => {
+  test('has three values, stays when other settings change, and cannot be changed by an agent', async () => {
     const project = await newProject(team.owner, { settings: { acceptance: 'enforce' } })
     const put = (settings: object) => team.owner.fetch('PUT', `/api/projects/${project.id}`, { settings })
     const { errors } = await expectRefusal(t, await put({ acceptance: 'never' }), 422, 'invalid')
@@ -156,8 +156,8 @@ describe('the setting', () => {
   })
 })
 
-describe('a second completion', () => {
-  test('adds its notes and evidence and says so; the same ones again change nothing', async () => {
+describe('completing a task a second time', () => {
+  test('adds notes and evidence and reports it; sending the same ones again changes nothing', async () => {
     const made = await newTask(team.owner, team.project)
     await complete(team.member, made, { notes: 'Locked with flock', evidence: ['1a2b3c4'] })
     const again = await complete(team.member, made, { notes: 'Also on macOS', evidence: ['1a2b3c4', '5d6e7f8'] })
@@ -170,7 +170,7 @@ describe('a second completion', () => {
     expect(same.body).toMatchObject({ already: 'unchanged', version: 3, completionNotes: notes })
   })
 
-  test('after it was opened again keeps what the first one said', async () => {
+  test('keeps the notes of the first completion if the task was reopened in between', async () => {
     const made = await newTask(team.owner, team.project)
     await complete(team.member, made, { notes: 'First half' })
     await patch(team.member, made, { status: 'todo' })
@@ -179,7 +179,7 @@ describe('a second completion', () => {
     expect(again.body).not.toHaveProperty('already')
   })
 
-  test('is refused when the notes become too long, and loses nothing', async () => {
+  test('is refused when the notes become too long, and keeps the earlier notes', async () => {
     const made = await newTask(team.owner, team.project)
     await complete(team.member, made, { notes: 'a'.repeat(20_000) })
     const answer = await complete(team.member, made, { notes: 'b'.repeat(20_000) })
@@ -189,7 +189,7 @@ describe('a second completion', () => {
 })
 
 describe('reopening a task', () => {
-  test('clears the ticks of its acceptance criteria, and the history keeps them', async () => {
+  test('clears the ticks of its acceptance criteria, which the history keeps', async () => {
     const agent = await connect(team.owner, { organizationId: team.id })
     for (const status of ['todo', 'in_progress'] as const) {
       const made = await task()
@@ -208,7 +208,7 @@ describe('reopening a task', () => {
     await agent.close()
   })
 
-  test('keeps ticks that the same call sends, and all of them with keepTicks, for an undo', async () => {
+  test('keeps ticks sent in the same call, and all ticks with keepTicks, for an undo', async () => {
     const made = await task()
     const done = () => complete(team.owner, made, { accepted: 'all' })
     await done()

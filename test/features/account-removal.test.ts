@@ -84,8 +84,8 @@ async function rowsOf(at: TestApp, organizationId: string): Promise<Record<strin
   return counts
 }
 
-describe('deleting the own account', () => {
-  test('removes all that belongs only to the user, closes everything at once, and notifies them', async () => {
+describe('deleting one’s own account', () => {
+  test('removes everything that belongs only to the user, ends all access at once, and notifies the user', async () => {
     const ada = await provedPerson(t)
     const held = await everyCredential(t, ada)
     await addPasskey(t, ada.userId)
@@ -115,7 +115,7 @@ describe('deleting the own account', () => {
     expect((await post(t, 'register', { email: ada.email, password: PASSWORD, name: 'Ada again' })).status).toBe(201)
   })
 
-  test('leaves a team what the user created in it, without their name', async () => {
+  test('leaves records in the team that the user created them in, without the user’s name', async () => {
     const owner = await person(t)
     const ada = await member(t, owner, 'member', 'Ada')
     const note = (await ada.fetch<Note>('POST', '/api/notes', { title: unique('Runbook'), scope: 'team' })).body
@@ -180,7 +180,7 @@ describe('deleting the own account', () => {
     expect(await t.app.db.$count(notes, eq(notes.createdById, ada.userId))).toBe(0)
   })
 
-  test('of somebody with one of every resource leaves no trace of them in any table', async () => {
+  test('leaves no trace in any table of a user with one record of every kind', async () => {
     const { owner } = await world(t)
     const heir = await person(t)
     for (const team of (await owner.fetch<{ items: { id: string }[] }>('GET', '/api/teams')).body.items)
@@ -190,7 +190,7 @@ describe('deleting the own account', () => {
     expect((await places(t, owner.userId)).filter((place) => !place.startsWith('events.'))).toEqual([])
   })
 
-  test('is refused to the only owner of a team with other members, by name; with another owner it works', async () => {
+  test('is refused for the only owner of a team with other members; with a second owner it works', async () => {
     const ada = await person(t)
     const team = await newTeam(ada)
     const grace = await person(t)
@@ -205,7 +205,7 @@ describe('deleting the own account', () => {
     expect(await exists(team)).toBe(true)
   })
 
-  test('a personal space that others work in is a team like any other', async () => {
+  test('treats a personal space with other members like any other team', async () => {
     const ada = await person(t)
     const grace = await member(t, ada, 'member')
     await expectRefusal(t, await remove(ada), 409, 'conflict.last_owner')
@@ -215,7 +215,7 @@ describe('deleting the own account', () => {
     expect((await grace.fetch('DELETE', `/api/teams/${ada.organizationId}`)).status).toBe(200)
   })
 
-  test('of two owners who leave a team at once, one is held back', async () => {
+  test('lets only one of two owners leave a team at the same moment', async () => {
     for (let round = 0; round < 5; round++) {
       const [ada, grace, eve] = [await person(t), await person(t), await person(t)]
       const team = await newTeam(ada)
@@ -226,7 +226,7 @@ describe('deleting the own account', () => {
     }
   })
 
-  test('a team that waits for its final deletion goes with its last member', async () => {
+  test('deletes a team that is already in the trash together with its last member', async () => {
     const ada = await person(t)
     const team = await newTeam(ada)
     expect((await ada.fetch('DELETE', `/api/teams/${team}`)).status).toBe(200)
@@ -235,7 +235,7 @@ describe('deleting the own account', () => {
     expect(await exists(team)).toBe(false)
   })
 
-  test('needs the own address, and a fresh proof of who one is', async () => {
+  test('requires the user’s own e-mail address and a recent confirmation of identity', async () => {
     const clock = new TestClock()
     const timed = watch(await testApp({ background: 'off' }, clock.now))
     const ada = await person(timed)
@@ -262,8 +262,8 @@ describe('deleting the own account', () => {
   })
 })
 
-describe('an administrator', () => {
-  test('who is the last one stays; of the last two who go at once, one stays', async () => {
+describe('deleting the account of an administrator', () => {
+  test('is refused for the last one; of the last two at the same moment, one stays', async () => {
     const own = watch(await ownApp())
     const first = await person(own, { admin: true })
     await expectRefusal(own, await remove(first), 409, 'conflict.last_admin')

@@ -51,8 +51,8 @@ const refresh = (at: TestApp, refreshToken: string) => call<SignedIn>(at, 'POST'
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const me = (at: TestApp, token: string) => call<User>(at, 'GET', '/api/auth/me', undefined, bearer(token))
 
-describe('registering', () => {
-  test('makes an account, a session and a personal organization', async () => {
+describe('POST /api/auth/register', () => {
+  test('creates an account, a session and a personal organization', async () => {
     const wanted = someone({ name: '  Eve Example ' })
     const made = await call<SignedIn>(t, 'POST', '/api/auth/register', wanted)
     expect(made.status).toBe(201)
@@ -90,7 +90,7 @@ describe('registering', () => {
     expect((await me(t, token)).body).toEqual(user)
   })
 
-  test('keeps the password only as an argon2id hash and logs neither it nor a token', async () => {
+  test('stores the password only as an argon2id hash, and logs neither the password nor a token', async () => {
     const password = `${unique('violet')} anchor prefers rain`
     const { body } = await register(t, { password })
     const [row] = await t.app.db.select({ hash: users.passwordHash }).from(users).where(eq(users.id, body.user.id))
@@ -99,19 +99,19 @@ describe('registering', () => {
     for (const secret of [password, body.token, body.refreshToken]) expect(log).not.toContain(secret)
   })
 
-  test('refuses an e-mail address that has an account, in any case of its letters', async () => {
+  test('refuses an e-mail address that has an account, in upper or lower case', async () => {
     const { body } = await register(t)
     for (const email of [body.user.email, body.user.email.toUpperCase()])
       await expectRefusal(t, await register(t, { email }), 409, 'conflict.exists')
   })
 
-  test('of ten registrations of one address at once, one succeeds', async () => {
+  test('accepts one of ten simultaneous registrations of the same address', async () => {
     const email = `${unique('eve')}@example.com`
     const answers = await Promise.all(times(10, () => register(t, { email })))
     expect(statuses(answers)).toEqual([201, ...times(9, () => 409)])
   })
 
-  test('ten people with the same name before the @ at once all get in, each with their own handle and team slug', async () => {
+  test('gives ten people with the same name before the @ their own handles and team slugs, even at once', async () => {
     const local = unique('twin')
     const answers = await Promise.all(times(10, (i) => register(t, { email: `${local}@${i}.example.com` })))
     expect(statuses(answers)).toEqual(times(10, () => 201))
@@ -125,12 +125,12 @@ describe('registering', () => {
     ['eleven characters', 'abcdefghijk', 'too_short'],
     ['one on the block list', 'password1234', 'too_common'],
     ['few different characters', 'abababababababab', 'too_common'],
-  ])('refuses %s', async (_, password, code) => {
+  ]'refuses a password with %s', async (_, password, code) => {
     const body = await expectRefusal(t, await register(t, { password }), 422, 'invalid')
     expect(body.errors).toMatchObject([{ pointer: '/password', code }])
   })
 
-  test('refuses the own name, the own address and what is longer than 128 characters as password', async () => {
+  test('refuses the user’s name, their address and more than 128 characters as a password', async () => {
     const email = `${unique('longer-name')}@example.com`
     await expectRefusal(t, await register(t, { email, password: email }), 422, 'invalid')
     const local = `Longer.${unique('Name')}`
@@ -151,7 +151,7 @@ describe('registering', () => {
     expect((await register(t, { email, password: `${PASSWORD}${'x'.repeat(128 - PASSWORD.length)}` })).status).toBe(201)
   })
 
-  test('takes twelve characters of any kind', async () => {
+  test('accepts twelve characters of any kind', async () => {
     expect((await register(t, { password: 'abc def ghij' })).status).toBe(201)
   })
 
@@ -160,15 +160,15 @@ describe('registering', () => {
     expect(body.errors).toMatchObject([{ pointer: '/role', code: 'unknown_field' }])
   })
 
-  test('is closed where the operator says so', async () => {
+  test('is refused where the operator closed registration', async () => {
     const closed = watch(await testApp({ REGISTRATION: 'closed', background: 'off' }))
     await expectRefusal(closed, await register(closed), 403, 'forbidden')
     await closed.close()
   })
 })
 
-describe('signing in', () => {
-  test('works in any case of the address and starts a new session', async () => {
+describe('POST /api/auth/login', () => {
+  test('accepts the address in upper or lower case and starts a new session', async () => {
     const { body } = await register(t)
     const again = await login(t, body.user.email.toUpperCase())
     expect(again.status).toBe(200)
@@ -179,7 +179,7 @@ describe('signing in', () => {
     expect(JSON.stringify(event)).not.toContain(again.body.refreshToken)
   })
 
-  test('looks the same for a wrong password and an unknown address; the audit log has only the first', async () => {
+  test('answers a wrong password and an unknown address alike; only the first is in the audit log', async () => {
     const { body } = await register(t)
     const wrong = await login(t, body.user.email, 'not the password at all')
     const unknown = await login(t, `${unique('nobody')}@example.com`, 'not the password at all')
@@ -209,7 +209,7 @@ describe('signing in', () => {
     }
   })
 
-  test('five failures lock the account for a while, the right password included; other accounts and unknown ones behave alike', async () => {
+  test('locks an account after five failures, even for the right password; unknown accounts behave alike', async () => {
     const clock = new TestClock()
     const own = watch(await testApp({ background: 'off' }, clock.now))
     const { user } = (await register(own)).body
@@ -231,7 +231,7 @@ describe('signing in', () => {
     await own.close()
   })
 
-  test('a suspended account is out: its token at once, and its password looks wrong', async () => {
+  test('refuses a suspended account: its token stops at once, and its password looks wrong', async () => {
     const { user, token, refreshToken } = (await register(t)).body
     await t.app.db.update(users).set({ status: 'suspended' }).where(eq(users.id, user.id))
     expect((await me(t, token)).status).toBe(401)
@@ -239,7 +239,7 @@ describe('signing in', () => {
     expect((await refresh(t, refreshToken)).status).toBe(401)
   })
 
-  test('stores no token in the clear, also when somebody who is signed in sends an Idempotency-Key', async () => {
+  test('stores no token in clear text, even if a signed-in user sends an Idempotency-Key', async () => {
     const ada = await person(t)
     const key = { 'idempotency-key': unique('key') }
     const headers = { ...bearer(ada.token), ...key }
@@ -266,8 +266,8 @@ describe('signing in', () => {
   })
 })
 
-describe('the caller', () => {
-  test('sees the own account and role; without a credential there is none', async () => {
+describe('the caller’s own account', () => {
+  test('is shown with its role, and only with a credential', async () => {
     const ada = await person(t)
     const boss = await person(t, { admin: true })
     expect((await ada.fetch<User>('GET', '/api/auth/me')).body).toMatchObject({
@@ -283,7 +283,7 @@ describe('the caller', () => {
       await expectRefusal(t, await me(t, token), 401, 'unauthenticated')
   })
 
-  test('changes only the given fields; null clears one', async () => {
+  test('changes only in the given fields; null clears a field', async () => {
     const ada = await person(t)
     const handle = unique('ada-l')
     const first = await ada.fetch<User>('PATCH', '/api/auth/profile', {
@@ -325,7 +325,7 @@ describe('the caller', () => {
     expect((await ada.fetch<User>('GET', '/api/auth/me')).body.version).toBe(1)
   })
 
-  test('cannot take the handle of somebody else; of ten who try at once, one gets a free one', async () => {
+  test('cannot take the handle of another user; of ten who want a free one at once, one gets it', async () => {
     const ada = await person(t)
     const grace = await person(t)
     const { handle } = (await ada.fetch<User>('GET', '/api/auth/me')).body
@@ -337,7 +337,7 @@ describe('the caller', () => {
     expect(statuses(answers)).toEqual([200, ...times(9, () => 409)])
   })
 
-  test('a change based on an old version is refused with the account as it is; of many at once exactly one wins', async () => {
+  test('refuses a change of an old version with the current account; of many at once exactly one wins', async () => {
     const ada = await person(t)
     const wins = await Promise.all(
       times(10, (i) => ada.fetch<User>('PATCH', '/api/auth/profile', { bio: `bio ${i}` }, { 'if-match': '"1"' })),
@@ -351,8 +351,8 @@ describe('the caller', () => {
   })
 })
 
-describe('refreshing', () => {
-  test('gives a new pair and keeps the session', async () => {
+describe('POST /api/auth/refresh', () => {
+  test('returns a new pair of tokens and keeps the session', async () => {
     const { body } = await register(t)
     const next = await refresh(t, body.refreshToken)
     expect(next.status).toBe(200)
@@ -363,7 +363,7 @@ describe('refreshing', () => {
     expect((await me(t, body.token)).status).toBe(200)
   })
 
-  test('a browser may send its cookie instead', async () => {
+  test('accepts the cookie of a browser instead', async () => {
     const { body } = await register(t)
     const next = await call<SignedIn>(
       t,
@@ -376,7 +376,7 @@ describe('refreshing', () => {
     expect(next.body.user.id).toBe(body.user.id)
   })
 
-  test('a token that is used again and again was stolen: the whole session ends', async () => {
+  test('ends the whole session when a refresh token is used again, because it was stolen', async () => {
     const { body } = await register(t)
     const next = await refresh(t, body.refreshToken)
     expect((await me(t, next.body.token)).status).toBe(200)
@@ -393,13 +393,13 @@ describe('refreshing', () => {
     expect((await login(t, body.user.email)).status).toBe(200)
   })
 
-  test('of many uses at once at most two get a pair', async () => {
+  test('gives a pair to at most two of many simultaneous uses', async () => {
     const { body } = await register(t)
     const answers = await Promise.all(times(8, () => refresh(t, body.refreshToken)))
     expect(statuses(answers)).toEqual([200, 200, ...times(6, () => 401)])
   })
 
-  test('refuses what is no refresh token', async () => {
+  test('refuses anything but a refresh token', async () => {
     const { body } = await register(t)
     for (const token of ['', 'nonsense', body.refreshToken.slice(0, -1)])
       expect((await refresh(t, token)).status).toBe(401)
@@ -408,7 +408,7 @@ describe('refreshing', () => {
     expect((await me(t, body.refreshToken)).status).toBe(401)
   })
 
-  test('the access token lives 15 minutes, an unused refresh token 30 days, a session 90 days', async () => {
+  test('expires access tokens after 15 minutes, unused refresh tokens after 30 days, sessions after 90', async () => {
     const clock = new TestClock()
     const own = await testApp({ background: 'off' }, clock.now)
     const { body } = await register(own)
@@ -432,8 +432,8 @@ describe('refreshing', () => {
   })
 })
 
-describe('signing out', () => {
-  test('ends this session at once and no other', async () => {
+describe('POST /api/auth/logout', () => {
+  test('ends only this session, at once', async () => {
     const { body } = await register(t)
     const other = (await login(t, body.user.email)).body
     expect((await me(t, body.token)).status).toBe(200)
@@ -450,7 +450,7 @@ describe('signing out', () => {
     expect((await me(t, other.token)).status).toBe(200)
   })
 
-  test('is for sessions, not for keys', async () => {
+  test('is refused with an API key', async () => {
     const ada = await person(t)
     const key = await apiKey(t, ada)
     await expectRefusal(t, await call(t, 'POST', '/api/auth/logout', undefined, bearer(key)), 403, 'forbidden')
@@ -467,13 +467,13 @@ describe('the first administrator', () => {
   const setup = (token: string, over = {}) => call<SignedIn>(own, 'POST', '/api/setup', { token, ...someone(over) })
   const issue = () => accounts.issueSetupToken(systemCtx(own), {})
 
-  test('is nobody who registers, not even the first', async () => {
+  test('is not created by a registration, not even by the first one', async () => {
     const first = await register(own)
     expect(first.body.user.role).toBe('user')
     expect(await accounts.firstAdmin(systemCtx(own), {})).toBeNull()
   })
 
-  test('comes from the set-up link, which works once', async () => {
+  test('is created with the set-up link, which works once', async () => {
     const token = await issue()
     await expectRefusal(own, await setup('nonsense'), 410, 'gone')
     await expectRefusal(own, await setup(`${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`), 410, 'gone')
@@ -494,7 +494,7 @@ describe('the first administrator', () => {
     await expectRefusal(own, await setup(token), 410, 'gone')
   })
 
-  test('a new link replaces the earlier one, and two people at once cannot both use it', async () => {
+  test('is created by only one of two people at once, and not with a link that was replaced', async () => {
     const other = watch(await ownApp())
     const use = (token: string) => call<SignedIn>(other, 'POST', '/api/setup', { token, ...someone() })
     const old = await accounts.issueSetupToken(systemCtx(other), {})
@@ -504,7 +504,7 @@ describe('the first administrator', () => {
     await other.close()
   })
 
-  test('once there is one, no link creates another, however the first was created', async () => {
+  test('leaves every set-up link without effect, however the administrator was created', async () => {
     await expectRefusal(own, await setup(await issue()), 410, 'gone')
     const other = watch(await ownApp())
     const token = await accounts.issueSetupToken(systemCtx(other), {})
@@ -513,7 +513,7 @@ describe('the first administrator', () => {
     await other.close()
   })
 
-  test('the token is stored as a hash', async () => {
+  test('has a set-up token that is stored as a hash', async () => {
     const token = await issue()
     const { rows } = await own.app.driver.query('select value from meta')
     expect(rows.flat().join()).not.toContain(token)
@@ -524,14 +524,14 @@ describe('tutti admin create', () => {
   const createAdmin = (email: string, password: string) =>
     accounts.createAdmin(systemCtx(t), { email, password, name: 'Operator' })
 
-  test('makes an administrator with a long enough password', async () => {
+  test('creates an administrator if the password is long enough', async () => {
     const email = `${unique('boss')}@example.com`
     expect(await failure(createAdmin(email, 'abcd efgh ijkl'))).toMatchObject({ code: 'invalid' })
     expect(await createAdmin(email, PASSWORD)).toMatchObject({ email, role: 'admin', name: 'Operator' })
     expect((await login(t, email)).status).toBe(200)
   })
 
-  test('on an existing account: raises it, sets the password and ends its sessions at once', async () => {
+  test('promotes an existing account, sets its password and ends its sessions at once', async () => {
     const ada = await person(t)
     expect((await ada.fetch('GET', '/api/auth/me')).status).toBe(200)
     const password = 'another five unrelated words'
@@ -545,7 +545,7 @@ describe('tutti admin create', () => {
     await expectEvents(t, back, 'user.signed_in')
   })
 
-  test('on an account that somebody created with an address that is not theirs: its other sign-in methods stop working', async () => {
+  test('removes the other sign-in methods of an account whose address belongs to someone else', async () => {
     const [thief, ada] = [await person(t), await person(t)]
     await proveAddress(t, ada)
     for (const { userId, email } of [thief, ada]) {
@@ -555,7 +555,7 @@ describe('tutti admin create', () => {
     expect([await otherLogins(t, thief.userId), await otherLogins(t, ada.userId)]).toEqual([0, 1])
   })
 
-  test('is for the machine only', async () => {
+  test('is not available over HTTP', async () => {
     const boss = await person(t, { admin: true })
     const input = { email: `${unique('x')}@example.com`, password: PASSWORD, name: 'X' }
     expect(await failure(accounts.createAdmin(await boss.ctx(), input))).toMatchObject({ code: 'forbidden' })
@@ -563,7 +563,7 @@ describe('tutti admin create', () => {
   })
 })
 
-test('reading leaves no trace', async () => {
+test('reads write no events', async () => {
   const ada = await person(t)
   await expectNoEvents(t, await ada.fetch('GET', '/api/auth/me'))
 })

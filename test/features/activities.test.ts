@@ -37,8 +37,8 @@ const words = async (who: Person, query = '') => (await feed(who, query)).map((a
 const use = async (token: string, name: string, input: object): Promise<unknown> =>
   (await tools.find((tool) => tool.name === name)?.run(await ctxOf(t, token), input as never))?.shown
 
-describe('written by every change', () => {
-  test('in words, with who did it and where, newest first', async () => {
+describe('activities written by the server', () => {
+  test('describe each change in words, with who made it and where, newest first', async () => {
     const made = await project(ada)
     const lock = await task(grace, made)
     await grace.fetch('PATCH', `/api/tasks/${lock.id}`, { priority: 'high' })
@@ -115,9 +115,9 @@ describe('written by every change', () => {
     ['decision.commented', { title: 'Use flock' }, 'commented on decision Use flock'],
     ['something_new.turned_round', { title: 'It' }, 'turned round something new It'],
     ['deploy', { description: 'Deployed 1.4' }, 'Deployed 1.4'],
-  ])('%s is said in words', (type, data, said) => expect(inWords(new Catalogue(events), type, data)).toBe(said))
+  ]'describe %s in words', (type, data, said) => expect(inWords(new Catalogue(events), type, data)).toBe(said))
 
-  test("an agent's work is the agent's, and can be asked for", async () => {
+  test("name the agent for its own work, and can be filtered by it", async () => {
     const made = await project(ada)
     const agent = (await ada.fetch<Agent>('POST', '/api/agents', { name: 'Builder', scope: 'team' })).body
     const token = await mcpToken(t, grace, { agentId: agent.id, projectId: made.id, scopes: ['write'] })
@@ -157,8 +157,8 @@ describe('written by every change', () => {
   })
 })
 
-describe('written by hand', () => {
-  test('about a task, a project or the team; one event, which is the activity', async () => {
+describe('activities logged by hand', () => {
+  test('are about a task, a project or the team, and are one event each', async () => {
     const made = await project(ada)
     const lock = await task(ada, made)
     const answer = await log(grace, {
@@ -192,7 +192,7 @@ describe('written by hand', () => {
     expect((await feed(ada, '&type=deploy')).map((a) => a.id).slice(0, 2)).toEqual([ofProject.id, ofTeam.id])
   })
 
-  test('with an own session only', async () => {
+  test('can name only a session of the caller', async () => {
     const start = async (who: Person) =>
       (await who.fetch<{ id: string }>('POST', '/api/sessions', { goals: ['Lock'] })).body.id
     const own = await start(grace)
@@ -200,7 +200,7 @@ describe('written by hand', () => {
     await expectRefusal(t, await log(grace, { sessionId: await start(ada) }), 404, 'not_found')
   })
 
-  test('cannot pass for what the server writes, and has limits', async () => {
+  test('cannot have the type of a server event, and are limited in length', async () => {
     for (const type of [
       'task.completed',
       'user.suspended',
@@ -221,7 +221,7 @@ describe('written by hand', () => {
     await expectRefusal(t, await log(grace, { metadata: ['a'] }), 422, 'invalid')
   })
 
-  test('is for writers, in projects that they see', async () => {
+  test('are refused to viewers, and for projects that the caller cannot see', async () => {
     const secret = await project(ada, { visibility: 'private' })
     const hidden = await task(ada, secret)
     await expectRefusal(t, await log(viewer), 403, 'forbidden')
@@ -233,15 +233,15 @@ describe('written by hand', () => {
     expect((await log(ada, { projectId: one.id })).status).toBe(201)
   })
 
-  test('cannot be changed or taken back', async () => {
+  test('cannot be changed or deleted', async () => {
     const { id } = (await log(grace)).body
     for (const method of ['PATCH', 'PUT', 'DELETE'])
       expect((await grace.fetch(method, `/api/activities/${id}`, { description: 'x' })).status).toBe(405)
   })
 })
 
-describe('shown to those who may know of it today', () => {
-  test('not to strangers, not of private projects, and not once a project is gone or the reader is out', async () => {
+describe('the activity feed', () => {
+  test('is hidden from strangers, for private and deleted projects, and after a member has left', async () => {
     const owner = await person(t)
     const reader = await member(t, owner, 'member')
     const secret = await project(owner, { visibility: 'private' })
@@ -271,7 +271,7 @@ describe('shown to those who may know of it today', () => {
     expect((await reader.fetch('GET', `/api/activities/${hidden.id}`)).status).toBe(404)
   })
 
-  test('a project that moves to another team takes nothing of its past along, and leaves none behind', async () => {
+  test('of a project that moves to another team stays with neither team', async () => {
     const owner = await person(t)
     const before = inside(owner, owner.organizationId)
     const next = inside(
@@ -288,7 +288,7 @@ describe('shown to those who may know of it today', () => {
     expect((await next.fetch('GET', `/api/activities/${fresh.id}`)).status).toBe(200)
   })
 
-  test("nothing of others' sessions and personal records, of accounts and credentials, or that is only for the audit", async () => {
+  test("leaves out others’ sessions and personal records, accounts, credentials and audit-only events", async () => {
     const owner = await person(t)
     const other = await member(t, owner, 'admin')
     const made = await project(owner)
@@ -330,7 +330,7 @@ describe('shown to those who may know of it today', () => {
     expect(JSON.stringify(detail)).not.toContain('Something private')
   })
 
-  test('that an administrator acted in somebody’s name is not told', async () => {
+  test('does not tell that an administrator acted as a user', async () => {
     const logged = (await log(ada, { metadata: { impersonatorId: 'kept, since it is only a word' } })).body
     expect(logged.metadata).toEqual({ impersonatorId: 'kept, since it is only a word' })
     const pinned = define('note.pinned', {
@@ -351,7 +351,7 @@ describe('shown to those who may know of it today', () => {
   })
 })
 
-test('can be narrowed by type and time, and pages without gaps while more happens', async () => {
+test('the activity feed is filtered by type and time, and pages without gaps while new events arrive', async () => {
   const owner = await person(t)
   const made = await project(owner)
   for (const i of times(5, (n) => n))

@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const get = async <T>(path: string) => (await boss.fetch<T>('GET', `/api/admin/${path}`)).body
 
-test('checks, jobs and settings are shown to administrators only, and no secret among them', async () => {
+test('checks, jobs and settings are visible to administrators only, and contain no secret', async () => {
   const { items: checks } = await get<Checks>('doctor')
   expect(checks.length).toBeGreaterThan(3)
   const { said, times } = checks.find(({ what }) => what === 'clock') ?? {}
@@ -46,7 +46,7 @@ test('checks, jobs and settings are shown to administrators only, and no secret 
     expect([path, (await ada.fetch('GET', `/api/admin/${path}`)).status]).toEqual([path, 403])
 })
 
-test('a backup is made and listed', async () => {
+test('an administrator creates a backup and finds it in the list', async () => {
   expect(await get<BackupList>('backups')).toMatchObject({ folder, items: [] })
   const made = await boss.fetch<{ name: string }>('POST', '/api/admin/backups')
   expect(made.status).toBe(200)
@@ -68,7 +68,7 @@ const queue = write('test.queueMail', machine, async (ctx, { to }: { to: string 
   })
 })
 
-test('a mail that failed is sent again, and nothing else', async () => {
+test('only a mail that failed can be sent again', async () => {
   const to = `${unique('ada')}@example.com`
   await queue(contextOf(t.app, system), { to })
   const [mail] = await t.app.db.select().from(mails).where(eq(mails.recipient, to))

@@ -26,8 +26,8 @@ const add = (team: Organization, who: Person, role: Role) =>
 const list = async (query: string) => (await admin.fetch<AdminTeamPage>('GET', `/api/admin/teams${query}`)).body
 const at = (team: { id: string }, who?: Person) => `/api/admin/teams/${team.id}${who ? `/members/${who.userId}` : ''}`
 
-describe('all teams', () => {
-  test('are listed with their number of members, found by name or slug, page by page', async () => {
+describe('GET /api/admin/teams', () => {
+  test('lists teams page by page with their number of members, and finds them by name or slug', async () => {
     const mark = unique('Gremium')
     const made = [
       await newTeam(ada, `${mark} one`),
@@ -49,7 +49,7 @@ describe('all teams', () => {
     expect(ids(await list(`?search=${mark}&personal=true`))).toEqual([])
   })
 
-  test('with the personal ones, but without sandboxes and deleted ones', async () => {
+  test('includes personal teams, but neither sandboxes nor deleted teams', async () => {
     const [who, team] = [await person(t), await newTeam()]
     await mcpToken(t, who, { kind: 'test' })
     const { handle } = (await who.fetch<{ handle: string }>('GET', '/api/auth/me')).body
@@ -66,14 +66,14 @@ describe('all teams', () => {
     expect((await admin.fetch('GET', at(team))).status).toBe(404)
   })
 
-  test('are nobody else’s to see', async () => {
+  test('is for administrators only', async () => {
     await expectRefusal(t, await ada.fetch('GET', '/api/admin/teams'), 403, 'forbidden')
     await expectRefusal(t, await ada.fetch('GET', at({ id: ada.organizationId })), 403, 'forbidden')
   })
 })
 
-describe('one team', () => {
-  test('is shown with its owners and how much is in it', async () => {
+describe('a team', () => {
+  test('is shown with its owners and its number of records', async () => {
     const team = await newTeam()
     await add(team, grace, 'owner')
     await inside(ada, team.id).fetch('POST', '/api/projects', { name: unique('Engine') })
@@ -89,7 +89,7 @@ describe('one team', () => {
     expect(body.owners.map((o) => o.id)).toEqual([ada.userId, grace.userId])
   })
 
-  test('is changed by an administrator who is not in it, based on the version they saw', async () => {
+  test('can be changed by an administrator who is no member, based on the version they read', async () => {
     const team = await newTeam()
     const changed = await admin.fetch<AdminTeamDetail>('PATCH', at(team), {
       name: ' Renamed ',
@@ -116,7 +116,7 @@ describe('one team', () => {
     expect((await admin.fetch('GET', `/api/teams/${team.id}`)).status).toBe(404)
   })
 
-  test('is deleted; a personal one is not', async () => {
+  test('can be deleted, except a personal one', async () => {
     const team = await newTeam()
     const gone = await admin.fetch('DELETE', at(team))
     expect(gone.body).toEqual({ id: team.id, deleted: true })
@@ -127,8 +127,8 @@ describe('one team', () => {
   })
 })
 
-describe('members', () => {
-  test('get another role, and are removed; it counts at once', async () => {
+describe('members of a team', () => {
+  test('get another role or are removed, with immediate effect', async () => {
     const team = await newTeam()
     await add(team, grace, 'viewer')
     const hers = inside(grace, team.id)
@@ -147,7 +147,7 @@ describe('members', () => {
     await expectRefusal(t, await admin.fetch('PATCH', at(team, grace), { role: 'viewer' }), 404, 'not_found')
   })
 
-  test('one owner always stays, for every caller', async () => {
+  test('always include one owner, whoever makes the change', async () => {
     const team = await newTeam()
     await expectRefusal(t, await admin.fetch('PATCH', at(team, ada), { role: 'admin' }), 409, 'conflict.last_owner')
     await expectRefusal(t, await admin.fetch('DELETE', at(team, ada)), 409, 'conflict.last_owner')
@@ -160,7 +160,7 @@ describe('members', () => {
     expect(statuses(both)).toEqual([200, 409])
   })
 
-  test('are managed by administrators of the instance only', async () => {
+  test('are managed by administrators of the server only', async () => {
     const team = await newTeam()
     await add(team, grace, 'viewer')
     await expectRefusal(t, await ada.fetch('PATCH', at(team, grace), { role: 'member' }), 403, 'forbidden')

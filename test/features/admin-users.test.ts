@@ -52,8 +52,8 @@ const newest = async (who: Person) => (await who.fetch<NotificationPage>('GET', 
 const login = (email: string, password = PASSWORD) =>
   call<{ token: string }>(t, 'POST', '/api/auth/login', { email, password })
 
-describe('the list of users', () => {
-  test('finds by a part of the name, the address or the handle; % and _ mean themselves', async () => {
+describe('GET /api/admin/users', () => {
+  test('finds a part of the name, the address or the handle; % and _ are plain characters', async () => {
     const mark = unique('Zuse')
     const who = await person(t, { name: `Konrad ${mark}` })
     await who.fetch('PATCH', '/api/auth/profile', { handle: unique('plankalkuel') })
@@ -88,7 +88,7 @@ describe('the list of users', () => {
     }
   })
 
-  test('shows accounts, and nothing that is private in them', async () => {
+  test('shows accounts without private fields', async () => {
     const [found] = (await list(`?search=${ada.email}`)).items as [AdminUser]
     expect(found).toMatchObject({
       id: ada.userId,
@@ -100,14 +100,14 @@ describe('the list of users', () => {
     expect(Object.keys(found).filter((key) => /password|hash|preferences|secret/i.test(key))).toEqual([])
   })
 
-  test('is for administrators', async () => {
+  test('is for administrators only', async () => {
     await expectRefusal(t, await ada.fetch('GET', '/api/admin/users'), 403, 'forbidden')
     await expectRefusal(t, await ada.fetch('GET', at(ada)), 403, 'forbidden')
   })
 })
 
-describe('what a user has', () => {
-  test('is counted, and told by name but never by content', async () => {
+describe('GET /api/admin/users/:id', () => {
+  test('counts the user’s records and names them without their content', async () => {
     const who = await person(t)
     const friend = await person(t)
     const project = (
@@ -149,7 +149,7 @@ describe('what a user has', () => {
     })
   })
 
-  test('nobody is 404', async () => {
+  test('returns 404 for an unknown user', async () => {
     for (const rest of ['', '/projects', '/notes', '/sessions', '/teams', '/issues', '/otp'])
       expect([rest, (await admin.fetch('GET', at({ userId: nobody }, rest))).status]).toEqual([rest, 404])
     for (const [method, rest, body] of [
@@ -165,8 +165,8 @@ describe('what a user has', () => {
   })
 })
 
-describe('a role', () => {
-  test('is given and taken; it counts at once, and the user is told', async () => {
+describe('the role of a user', () => {
+  test('is granted and revoked with immediate effect, and the user is notified', async () => {
     const who = await person(t)
     const given = await admin.fetch<AdminUser>('PATCH', at(who, '/role'), { role: 'admin' })
     expect(given.body).toMatchObject({ role: 'admin', version: 2 })
@@ -180,7 +180,7 @@ describe('a role', () => {
     expect(same.body.version).toBe(3)
   })
 
-  test('is changed only by somebody who signed in or confirmed their identity within the hour', async () => {
+  test('is changed only by an administrator who confirmed their identity within the hour', async () => {
     const clock = new TestClock()
     const late = await testApp({}, clock.now)
     try {
@@ -204,7 +204,7 @@ describe('a role', () => {
     }
   })
 
-  test('If-Match holds', async () => {
+  test('is changed at the version of If-Match only', async () => {
     const who = await person(t)
     const stale = await admin.fetch('PATCH', at(who, '/role'), { role: 'admin' }, { 'if-match': '"7"' })
     expect(stale).toMatchObject({ status: 412, body: { current: { id: who.userId, version: 1, role: 'user' } } })
@@ -239,7 +239,7 @@ describe('the last administrator', () => {
         .rows[0]?.[0],
     )
 
-  test('can neither step down nor be suspended, not even by themselves', async () => {
+  test('can neither give up the role nor be suspended, not even by themselves', async () => {
     expect((await one.fetch('PATCH', at(two, '/role'), { role: 'user' })).status).toBe(200)
     await expectRefusal(own, await one.fetch('PATCH', at(one, '/role'), { role: 'user' }), 409, 'conflict.last_admin')
     await expectRefusal(own, await one.fetch('PATCH', at(one, '/suspend'), {}), 409, 'conflict.last_admin')
@@ -250,7 +250,7 @@ describe('the last administrator', () => {
     await restore()
   })
 
-  test('stays when two go for each other at the same moment, many times', async () => {
+  test('remains when two administrators demote each other at the same moment', async () => {
     const acts = [
       (ctx: Ctx, id: string) => powers.setRole(ctx, { id, role: 'user' }),
       (ctx: Ctx, id: string) => powers.suspend(ctx, { id }),
@@ -274,15 +274,15 @@ describe('the last administrator', () => {
   }, 300_000)
 })
 
-describe('a forced reset of the password', () => {
-  test('removes other ways to sign in to an account whose address was not confirmed', async () => {
+describe('a forced password reset', () => {
+  test('removes the other sign-in methods of an account whose address was not confirmed', async () => {
     const who = await person(t)
     await addPasskey(t, who.userId)
     expect((await admin.fetch('POST', at(who, '/password'))).status).toBe(200)
     expect(await otherLogins(t, who.userId)).toBe(0)
   })
 
-  test('ends everything, and the returned link is the way on', async () => {
+  test('ends all access, and returns a link to set a new password', async () => {
     const who = await person(t)
     const [key, token] = [await apiKey(t, who), await mcpToken(t, who)]
     const reset = await admin.fetch('POST', at(who, '/password'))
@@ -332,12 +332,12 @@ describe('a forced reset of the password', () => {
     }
   })
 
-  test('is not for oneself', async () => {
+  test('is refused for the administrator’s own account', async () => {
     await expectRefusal(t, await admin.fetch('POST', at(admin, '/password')), 409, 'conflict')
     expect((await admin.fetch('GET', '/api/auth/me')).status).toBe(200)
   })
 
-  test('goes out by mail where there is a mail server', async () => {
+  test('is sent by mail where a mail server is configured', async () => {
     const server = await mailServer()
     const mailing = await testApp(server.settings)
     try {
@@ -352,11 +352,11 @@ describe('a forced reset of the password', () => {
   }, 300_000)
 })
 
-describe('the last code', () => {
+describe('the last sign-in code of a user', () => {
   const ask = (app: TestApp, who: Person) => call(app, 'POST', '/api/auth/otp/send', { email: who.email })
   const otp = (who: Person, by = admin) => by.fetch<{ code: string; expiresAt: string }>('GET', at(who, '/otp'))
 
-  test('is read out to an administrator: each time audited and told, until it is used', async () => {
+  test('can be read by an administrator until it is used; each read is audited and the user is notified', async () => {
     const who = await person(t, { confirmed: true })
     await expectRefusal(t, await otp(who), 404, 'not_found')
     expect((await ask(t, who)).status).toBe(200)
@@ -379,7 +379,7 @@ describe('the last code', () => {
     await expectRefusal(t, await otp(who), 404, 'not_found')
   })
 
-  test('is kept sealed, and not in the answer of a repeated call', async () => {
+  test('is stored sealed, and missing from the answer to a repeated call', async () => {
     const who = await person(t)
     await ask(t, who)
     const key = { 'idempotency-key': unique('otp') }
@@ -395,7 +395,7 @@ describe('the last code', () => {
     expect(rows[0]?.join(' ')).not.toContain(code)
   })
 
-  test('is nobody’s to read where it belongs to an administrator', async () => {
+  test('cannot be read if it belongs to an administrator', async () => {
     const other = await person(t, { admin: true })
     await ask(t, other)
     await expectRefusal(t, await otp(other), 403, 'forbidden')
@@ -403,7 +403,7 @@ describe('the last code', () => {
     await expectRefusal(t, await otp(ada, ada), 403, 'forbidden')
   })
 
-  test('needs a proof that is at most five minutes old, and dies with the code', async () => {
+  test('requires a confirmation of identity within five minutes, and is gone once the code expires', async () => {
     const clock = new TestClock()
     const late = await testApp({}, clock.now)
     try {
@@ -427,7 +427,7 @@ describe('the last code', () => {
     [{ ADMIN_SEES_CODES: 'on' }, true, 200],
     [{ ADMIN_SEES_CODES: 'off' }, false, 403],
     [{ ADMIN_SEES_CODES: 'off' }, true, 403],
-  ] as const)('with %p and a mail server %p: %p', async (settings, mailed, expected) => {
+  ] as const'with %p and a mail server %p: %p', async (settings, mailed, expected) => {
     const smtp: Record<string, string> = mailed
       ? { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'tutti@example.com', background: 'off' }
       : {}
@@ -442,8 +442,8 @@ describe('the last code', () => {
   })
 })
 
-describe('other powers', () => {
-  test('a message to one user is listed among what was sent', async () => {
+describe('an administrator', () => {
+  test('sends a message to one user, which the list of sent messages contains', async () => {
     const sent = await admin.fetch<Announcement>('POST', at(ada, '/notify'), {
       title: 'Hello',
       message: 'You',
@@ -464,7 +464,7 @@ describe('other powers', () => {
     })
   })
 
-  test('a plan is set on the personal team, or on one that the user is in', async () => {
+  test('sets a plan for a user’s personal team, or for another team of the user', async () => {
     const owner = await person(t)
     const who = await member(t, owner, 'member')
     const set = (body: object) => admin.fetch<SubscriptionSet>('POST', at(who, '/subscription'), body)

@@ -26,8 +26,8 @@ const listed = async (agent: string) =>
     (m) => m.id,
   )
 
-describe('an agent that goes', () => {
-  test('takes what it remembered with it, and brings it back', async () => {
+describe('deleting an agent', () => {
+  test('deletes its memories, and restoring the agent restores them', async () => {
     const agent = await agentOf()
     const id = await remember(agent.id, 'The ferret bites.')
     const other = await remember((await agentOf()).id, 'Another one’s.')
@@ -41,7 +41,7 @@ describe('an agent that goes', () => {
     expect((await memory.search(await ada.ctx(), { query: 'ferret' })).items.map((hit) => hit.id)).toEqual([id])
   })
 
-  test('what was deleted before it does not come back with it', async () => {
+  test('and restoring it does not restore memories that were deleted earlier', async () => {
     const agent = await agentOf()
     const wrong = await remember(agent.id, 'Wrong.')
     await ada.fetch('DELETE', `/api/memories/${wrong}`)
@@ -51,7 +51,7 @@ describe('an agent that goes', () => {
     expect(await listed(agent.id)).toEqual([])
   })
 
-  test('leaves it to the team where that is asked for', async () => {
+  test('leaves its memories to the team with archiveMemory', async () => {
     const agent = await agentOf()
     const id = await remember(agent.id, 'The stoat is kind.')
     const gone = await ada.fetch('DELETE', `/api/agents/${agent.id}?archiveMemory=true`)
@@ -61,7 +61,7 @@ describe('an agent that goes', () => {
   })
 })
 
-test('what another team remembers of a public agent is not its author’s to delete, to count or to bring back', async () => {
+test('deleting and restoring a public agent does not affect the memories that another team has of it', async () => {
   const agent = await agentOf({ scope: 'public' })
   const bob = await person(t)
   const { id } = made<{ id: string }>(
@@ -76,8 +76,8 @@ test('what another team remembers of a public agent is not its author’s to del
   expect((await ada.fetch('GET', `/api/memories/${own}`)).status).toBe(200)
 })
 
-describe('one agent in detail', () => {
-  test('its memories, its open tasks and what it did, and nothing of what the caller may not see', async () => {
+describe('GET /api/agents/:id', () => {
+  test('shows its memories, open tasks and activity, as far as the caller can see them', async () => {
     const agent = await agentOf()
     const project = made<{ id: string; slug: string }>(await ada.fetch('POST', '/api/projects', { name: unique('P') }))
     const secret = made<{ id: string; slug: string }>(
@@ -114,13 +114,13 @@ describe('one agent in detail', () => {
   })
 })
 
-describe('where an agent remembers that does not say where', () => {
+describe('the default scope of an agent’s memories', () => {
   const storedBy = async (agent: string, options = {}) => {
     const token = await mcpToken(t, ada, { agentId: agent, ...options })
     return memory.store(await ctxOf(t, token), { content: unique('A fact') })
   }
 
-  test('is what its memoryScope says, as far as there is such a place', async () => {
+  test('follows its memoryScope, or is the agent if it has no project', async () => {
     const project = made<{ id: string }>(await ada.fetch('POST', '/api/projects', { name: unique('P') }))
     const own = await agentOf({ memoryScope: 'agent' })
     expect(await storedBy(own.id, { projectId: project.id })).toMatchObject({
@@ -136,7 +136,7 @@ describe('where an agent remembers that does not say where', () => {
     expect(await storedBy(shared.id)).toMatchObject({ scope: 'agent', scopeId: shared.id })
   })
 
-  test('is its session where it remembers by session, and its project when it is in none', async () => {
+  test('is its session if it remembers by session, and its project while no session is open', async () => {
     const project = made<{ id: string }>(await ada.fetch('POST', '/api/projects', { name: unique('P') }))
     const agent = await agentOf({ memoryScope: 'session' })
     expect(await storedBy(agent.id, { projectId: project.id })).toMatchObject({ scope: 'project', scopeId: project.id })

@@ -58,8 +58,8 @@ const list = async (who: Person, query = '?limit=200') =>
   (await who.fetch<AgentPage>('GET', `/api/agents${query}`)).body
 const visit = (slug: string) => call<PublicAgent>(t, 'GET', `/api/agents/public/${slug}`)
 
-describe('creating', () => {
-  test('a name is enough: for the current team, active, remembering by project', async () => {
+describe('creating an agent', () => {
+  test('needs only a name: it belongs to the current team, is active and remembers by project', async () => {
     const made = await people.author.fetch<Agent>('POST', '/api/agents', { name: ' Reviewer ' })
     expect(made.status).toBe(201)
     expect(made.headers.get('location')).toBe(`/api/agents/${made.body.id}`)
@@ -97,7 +97,7 @@ describe('creating', () => {
     })
   })
 
-  test('for the team, everything given comes back', async () => {
+  test('for the team returns every field that was sent', async () => {
     const team = await newTeam()
     const input = {
       name: 'Reviewer',
@@ -114,7 +114,7 @@ describe('creating', () => {
     expect((await get(team.viewer, made.body.slug)).body).toMatchObject(made.body)
   })
 
-  test('the prompt is counted in bytes', async () => {
+  test('limits the prompt in bytes', async () => {
     const fits = 'é'.repeat(32 << 10)
     const agent = await make(people.author, { systemPrompt: fits })
     expect(agent.systemPrompt).toBe(fits)
@@ -127,7 +127,7 @@ describe('creating', () => {
       })
   })
 
-  test('the same key makes it once', async () => {
+  test('twice with the same idempotency key creates it once', async () => {
     const key = unique('key')
     const made = await Promise.all(
       times(4, () => people.author.fetch<Agent>('POST', '/api/agents', { name: 'Once' }, { 'idempotency-key': key })),
@@ -136,8 +136,8 @@ describe('creating', () => {
   })
 })
 
-describe('its skills', () => {
-  test('are named by id, slug or prefix, kept once each in that order, and shown as ids', async () => {
+describe('the skills of an agent', () => {
+  test('are named by id, slug or prefix, stored once each in that order, and shown as ids', async () => {
     const team = await newTeam()
     const [a, b, c] = [
       await skill(team.author, { scope: 'team' }),
@@ -154,7 +154,7 @@ describe('its skills', () => {
     expect((await put(team.member, agent.id, { skills: [] })).body.skills).toEqual([])
   })
 
-  test('that the caller cannot see do not exist', async () => {
+  test('cannot be skills that the caller cannot see', async () => {
     const team = await newTeam()
     const hidden = [await skill(team.author, { scope: 'team' }), await skill(team.author)]
     for (const { id, slug } of hidden)
@@ -175,7 +175,7 @@ describe('its skills', () => {
     expect((await get(people.stranger, agent.id)).body).toMatchObject(agent)
   })
 
-  test('are ones that all who see the agent can read', async () => {
+  test('must be readable for everyone who sees the agent', async () => {
     const [here, there] = [await newTeam(), await newTeam()]
     const skills = {
       personal: await skill(here.author),
@@ -205,7 +205,7 @@ describe('its skills', () => {
     })
   })
 
-  test('that were deleted since are no obstacle', async () => {
+  test('may include skills that were deleted later', async () => {
     const [kept, gone] = [await skill(people.author, { scope: 'public' }), await skill(people.author)]
     const agent = await make(people.author, { skills: [kept.id, gone.id] })
     await people.author.fetch('DELETE', `/api/skills/${gone.id}`)
@@ -214,8 +214,8 @@ describe('its skills', () => {
   })
 })
 
-describe('who sees what', () => {
-  test('a personal one is visible to its author, a team’s to its members, a public one to everybody who names it', async () => {
+describe('an agent', () => {
+  test('is visible to its author if personal, to its team’s members, and to everyone by name if public', async () => {
     const team = await newTeam()
     const made = [
       await make(team.author),
@@ -239,7 +239,7 @@ describe('who sees what', () => {
     expect(await listed(team.stranger, '?scope=public&limit=200')).toEqual(['public'])
   })
 
-  test('the team’s own list, and agents as a reference of other records', async () => {
+  test('is listed for its team, and other records can refer to it', async () => {
     const team = await newTeam()
     await make(team.author)
     const own = [await make(team.author, { scope: 'team' }), await make(team.author, { scope: 'public' })]
@@ -253,7 +253,7 @@ describe('who sees what', () => {
     })
   })
 
-  test('active ones unless archived ones are asked for; no bodies; searched by name, role and persona', async () => {
+  test('is listed while active, unless archived ones are requested; lists search name, role and persona', async () => {
     const team = await newTeam()
     const word = unique('word').replaceAll('-', '')
     const a = await make(team.author, { scope: 'team', name: word, systemPrompt: 'secret sauce', persona: 'p' })
@@ -267,8 +267,8 @@ describe('who sees what', () => {
   })
 })
 
-describe('changing', () => {
-  test('a team’s by its members, a personal one by its author, a public one by its author and the admins', async () => {
+describe('changing an agent', () => {
+  test('is for members if it is the team’s, for its author if personal, for author and admins if public', async () => {
     const team = await newTeam()
     const made = {
       personal: await make(team.author),
@@ -290,7 +290,7 @@ describe('changing', () => {
     await expectRefusal(t, await drop(team.stranger, made.public.id), 403, 'forbidden')
   })
 
-  test('only the given fields; null clears; of many at once with one version one wins', async () => {
+  test('changes only the given fields; null clears a field; of many at one version one wins', async () => {
     const agent = await make(people.author, { role: 'r', model: 'm' })
     const changed = await put(people.author, agent.id, { name: ' New ', role: null })
     expect(changed.body).toEqual({ ...agent, name: 'New', role: null, version: 2, updatedAt: changed.body.updatedAt })
@@ -303,7 +303,7 @@ describe('changing', () => {
     expect(statuses(answers)).toEqual([200, 412, 412, 412, 412])
   })
 
-  test('deleting hides it, an admin restores it, and no member who did not delete it', async () => {
+  test('by deleting hides it; whoever deleted it and the admins can restore it', async () => {
     const team = await newTeam()
     const agent = await make(team.author, { scope: 'team' })
     const gone = await drop(team.member, agent.slug)
@@ -318,7 +318,7 @@ describe('changing', () => {
   })
 })
 
-test('the public page shows it with those of its skills that are public too', async () => {
+test('the public page of an agent shows it with those of its skills that are public too', async () => {
   const team = await newTeam()
   const [open, closed] = [await skill(team.author, { scope: 'public' }), await skill(team.author, { scope: 'team' })]
   const input = { role: 'r', persona: 'p', systemPrompt: 's', model: 'm', provider: 'v' }
@@ -343,7 +343,7 @@ test('the public page shows it with those of its skills that are public too', as
 /** An agent as `get_agent` shows it. */
 type AgentShown = Omit<AgentDetail, 'recentActivity'> & { recentActivity: string[] }
 
-describe('over MCP', () => {
+describe('agents over MCP', () => {
   const connected = async <T>(token: string, work: (client: McpClient) => Promise<T>): Promise<T> => {
     const client = await (ways['v2 client, HTTP 2026-07-28'] as (typeof ways)[string])(t.url, token)
     try {
@@ -353,7 +353,7 @@ describe('over MCP', () => {
     }
   }
 
-  test('an agent’s life: made for the team, listed, read, changed, deleted', async () => {
+  test('are created for the team, listed, read, changed and deleted', async () => {
     const team = await newTeam()
     const review = await skill(team.author, { scope: 'team' })
     const personal = await make(people.author)
@@ -401,7 +401,7 @@ describe('over MCP', () => {
     })
   })
 
-  test('what happened to a public agent is not for strangers, nor what happened while it was personal for the team', async () => {
+  test('hide the activity of a public agent from strangers, and its personal time from the team', async () => {
     const team = await newTeam()
     const agent = await make(team.author)
     await put(team.author, agent.id, { scope: 'public' })
@@ -414,7 +414,7 @@ describe('over MCP', () => {
     expect(await types(people.stranger)).toEqual([])
   })
 
-  test('a token of somebody’s own space sees and changes their personal records, one of another team does not', async () => {
+  test('of a personal space are changed with its token, and not found with the token of a team', async () => {
     const team = await newTeam()
     const { author } = people
     const [agent, theirs] = [await make(author), await skill(author)]
@@ -445,7 +445,7 @@ describe('over MCP', () => {
     expect(shown.recentActivity.map((e) => e.type)).toEqual(['agent.updated', 'agent.created'])
   })
 
-  test('another team’s project, agent or skill is not found', async () => {
+  test('report the project, agent or skill of another team as not found', async () => {
     const team = await newTeam()
     const project = (await team.author.fetch<Project>('POST', '/api/projects', { name: unique('project') })).body
     const [agent, hidden] = [await make(team.author, { scope: 'team' }), await skill(team.author, { scope: 'team' })]
@@ -463,7 +463,7 @@ describe('over MCP', () => {
   })
 })
 
-test('other teams see a public agent, but not whom it works for nor in which program', async () => {
+test('other teams see a public agent without the person it works for and the program it runs in', async () => {
   const ada = await person(t, { name: 'Ada Lovelace' })
   await mcpToken(t, ada, { client: 'Claude Code' })
   const [made] = (await ada.fetch<AgentPage>('GET', '/api/agents')).body.items

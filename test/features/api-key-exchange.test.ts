@@ -12,10 +12,10 @@ beforeAll(async () => {
   t = watch(await sharedApp())
 })
 
-describe('a key for e-mail and password', () => {
+describe('POST /api/auth/api-key-exchange', () => {
   const exchange = (at: TestApp, body: object) => post<ApiKeyCreated>(at, 'api-key-exchange', body)
 
-  test('is shown once, works, and is the person’s own doing', async () => {
+  test('returns a working key once, and records the person as its creator', async () => {
     const ada = await person(t)
     const made = await exchange(t, {
       email: ada.email.toUpperCase(),
@@ -43,7 +43,7 @@ describe('a key for e-mail and password', () => {
     expect(logged.join('\n')).not.toContain(token)
   })
 
-  test('looks like signing in to an attacker who guesses, and counts as such', async () => {
+  test('answers wrong passwords as a login does, and counts them as failed logins', async () => {
     const ada = await person(t)
     const wrong = { email: ada.email, password: 'not the password at all' }
     const [there, here] = [await post(t, 'login', wrong), await exchange(t, wrong)]
@@ -60,7 +60,7 @@ describe('a key for e-mail and password', () => {
     expect((await login(t, ada.email)).status).toBe(429)
   })
 
-  test('not for a suspended account, nor with a scope that does not exist', async () => {
+  test('refuses a suspended account and an unknown scope', async () => {
     const ada = await person(t)
     const body = { email: ada.email, password: PASSWORD }
     await expectRefusal(t, await exchange(t, { ...body, scopes: ['nonsense:read'] }), 422, 'invalid')

@@ -21,7 +21,7 @@ afterAll(async () => {
 const ask = async (who: Person, session: AiSession, content: string): Promise<Message> =>
   (await who.fetch<Message>('POST', `/api/ai/sessions/${session.id}/messages`, { content })).body
 
-test('answers, says what it cost, and is asked again with less if it was too much', async () => {
+test('a real model answers with its cost, and is asked again with fewer sources if they were too long', async () => {
   const me = await person(t)
   await write(me, { title: 'Locks', content: 'The folder is locked by one process.' })
   await indexed(t)

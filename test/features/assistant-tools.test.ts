@@ -41,8 +41,8 @@ const decide = (who: Person, { sessionId, id }: Message, body: object, number = 
 const results = () =>
   (chat.asked.at(-1)?.body.messages ?? []).flatMap(({ role, content }) => (role === 'tool' ? JSON.parse(content) : []))
 
-describe('the model', () => {
-  test('searches and reads more, as the asker; what it reads becomes a source', async () => {
+describe('the assistant’s model', () => {
+  test('searches and reads records as the user; each record it reads becomes a source', async () => {
     const [me, stranger] = [await person(t), await person(t)]
     const word = newWord()
     await write(me, { title: 'Locks', content: 'The folder is locked.' })
@@ -72,7 +72,7 @@ describe('the model', () => {
     expect(JSON.stringify(chat.asked)).not.toContain('Theirs')
   })
 
-  test('cannot go on for ever', async () => {
+  test('stops after a limited number of tool calls', async () => {
     const me = await person(t)
     await write(me, { title: 'Locks', content: 'The folder is locked.' })
     await indexed(t)
@@ -96,7 +96,7 @@ const draft = {
 }
 const note = { title: 'Why it is locked', content: 'One process at a time.' }
 
-describe('a proposal', () => {
+describe('a proposal of the assistant', () => {
   const proposing = async (who: Person, about: object, name: string, given: object): Promise<Message> => {
     chat.script(ChatServer.calls([name, given]), ChatServer.says('I propose it.'))
     await write(who, { title: 'Locks', content: 'The folder is locked.' })
@@ -104,7 +104,7 @@ describe('a proposal', () => {
     return ask(who, await start(who, about), 'What about the folder?')
   }
 
-  test('of tasks creates nothing; accepted, it creates them as the person, once', async () => {
+  test('creates no tasks until the person accepts it, and then once', async () => {
     const me = await person(t)
     const project = await newProject(me)
     await write(me, { title: 'In it', content: 'A folder.', projectId: project.id })
@@ -129,7 +129,7 @@ describe('a proposal', () => {
     expect(items.at(-1)?.proposals).toEqual([accepted.body])
   })
 
-  test('is edited, needs a project, and is refused to who may not write there', async () => {
+  test('can be edited, needs a project, and is refused to users who cannot write there', async () => {
     const me = await person(t)
     const project = await newProject(me)
     const message = await proposing(me, {}, 'propose_tasks', draft)
@@ -154,7 +154,7 @@ describe('a proposal', () => {
     expect((await decide(viewer, theirs, { accept: false })).body.state).toBe('declined')
   })
 
-  test('of a note or a plan; what does not fit is told to the model', async () => {
+  test('can be a note or a plan; the model is told if it does not fit', async () => {
     const me = await person(t)
     const project = await newProject(me)
     const message = await proposing(me, {}, 'propose_note', note)
@@ -178,7 +178,7 @@ describe('a proposal', () => {
   })
 })
 
-test('stored text stays material, in every kind of source: it reaches no system turn, and what it asks for is not done', async () => {
+test('stored text of every kind of source stays out of system turns, and its instructions are ignored', async () => {
   const me = await person(t)
   await write(me, { title: 'Plain', content: 'The folder is locked.' })
   await indexed(t)
@@ -256,7 +256,7 @@ function expectMaterial(plain: Asked | undefined): void {
   expect(JSON.stringify(chat.asked)).not.toContain('\\u202e')
 }
 
-test('the files of a very large repository are read folder by folder', async () => {
+test('the assistant reads the files of a very large repository folder by folder', async () => {
   const me = await person(t)
   await me.fetch('PUT', '/api/settings/integrations/user/github', { secret: [...host.tokens][0] })
   host.add('tutti/large', { branches: new Map([['main', new Map([['docs/locks.md', 'The folder is locked.']])]]) })

@@ -102,8 +102,8 @@ const collected = async (happened: AsyncGenerator<Happened>): Promise<Happened[]
   return all
 }
 
-describe('chats', () => {
-  test('are started, listed, renamed and deleted by their owner, and are nobody else’s', async () => {
+describe('a chat', () => {
+  test('is started, listed, renamed and deleted by its owner, and hidden from everyone else', async () => {
     const { me, session } = await ready(quiet)
     const project = await newProject(me, { name: 'Engine' })
     const about = await start(me, { title: ' On the engine ', projectId: project.id })
@@ -129,7 +129,7 @@ describe('chats', () => {
     expect(await list()).toEqual([about.id])
   })
 
-  test('are for people: not for a token of an agent, nor for a key without the scope', async () => {
+  test('is refused to agents’ tokens and to keys without the scope', async () => {
     const { me } = await ready(quiet)
     const as = (token: string) => ({ authorization: `Bearer ${token}` })
     const list = async (token: string) => (await call(quiet, 'GET', '/api/ai/sessions', undefined, as(token))).status
@@ -139,8 +139,8 @@ describe('chats', () => {
   })
 })
 
-describe('without a chat model', () => {
-  test('the answer is what was found, and says so', async () => {
+describe('without a chat model, the assistant', () => {
+  test('returns the search results and says that no model answered', async () => {
     const { me, session } = await ready(quiet)
     const answer = await ask(me, session, 'Which folder is locked?')
     expect(answer).toMatchObject({
@@ -175,15 +175,15 @@ describe('without a chat model', () => {
     { content: 'ü'.repeat(9000) },
     { content: 'x', kinds: ['user'] },
     { content: 'x', paths: ['a'] },
-  ])('refuses %j', async (body) => {
+  ]'refuses the question %j', async (body) => {
     const { me, session } = await ready(quiet)
     await expectRefusal(quiet, await me.fetch('POST', messagesOf(session), body), 422, 'invalid')
     expect(await stored(me, session)).toEqual([])
   })
 })
 
-describe('with a chat model', () => {
-  test('an answer that cites its sources, and what it cost', async () => {
+describe('with a chat model, the assistant', () => {
+  test('answers with citations of its sources and with the cost', async () => {
     const { me, session } = await ready()
     chat.script(ChatServer.saysWithUsage('The folder is locked [1][7]. See [here](https://evil.example).', 120, 9))
     const answer = await ask(me, session, 'Which folder is locked?')
@@ -206,7 +206,7 @@ describe('with a chat model', () => {
     ])
   })
 
-  test('as a stream: sources, then text as it is written, then the stored message', async () => {
+  test('streams the sources, then the text as it is written, then the stored message', async () => {
     const { me, session } = await ready()
     chat.script(ChatServer.says('The fol', 'der is <th', 'ink>secret</th', 'ink>locked [1].'))
     const happened = await collected(streamed(t, me, messagesOf(session), { content: 'folder?' }))
@@ -218,7 +218,7 @@ describe('with a chat model', () => {
     expect((await stored(me, session)).at(-1)).toEqual(message as Message)
   })
 
-  test('drops links, addresses and citations of unknown sources, also while the answer is written', async () => {
+  test('removes links, addresses and citations of unknown sources, also while streaming', async () => {
     const { me, session } = await ready()
     const said = [
       'See [the no',
@@ -239,7 +239,7 @@ describe('with a chat model', () => {
     for (const text of [written, content]) expect(text).not.toContain('evil')
   })
 
-  test('the turns before come along, as far as they fit', async () => {
+  test('sends the earlier turns to the model, as far as they fit', async () => {
     const { me, session } = await ready()
     await ask(me, session, 'Which folder?')
     await ask(me, session, 'By whom?')
@@ -248,7 +248,7 @@ describe('with a chat model', () => {
     expect(await stored(me, session)).toHaveLength(4)
   })
 
-  test('who hangs up stops the model, and what was said is kept', async () => {
+  test('stops the model when the user disconnects, and keeps the text so far', async () => {
     const { me, session } = await ready()
     chat.script(ChatServer.saysAndWaits('The folder '))
     const stop = new AbortController()
@@ -283,7 +283,7 @@ describe('with a chat model', () => {
       '',
     ],
   ]
-  test.each(broken)('%s: the answer failed, and the sources are there', async (_, step, error, content) => {
+  test.each(broken'%s: marks the answer as failed and keeps the sources', async (_, step, error, content) => {
     const { me, session } = await ready()
     chat.script(step)
     const answer = await ask(me, session, 'folder?')
@@ -291,7 +291,7 @@ describe('with a chat model', () => {
     expect(JSON.stringify(await stored(me, session))).not.toContain(KEY)
   })
 
-  test('one that says nothing is given up after the time for its first word', async () => {
+  test('gives up on a model that sends no word within the time limit', async () => {
     const own = await testApp({ CHAT_URL: chat.url, CHAT_MODEL: 'mute', CHAT_TIMEOUT_SECONDS: '1', background: 'off' })
     try {
       const { me, session } = await ready(own)
@@ -306,7 +306,7 @@ describe('with a chat model', () => {
     }
   })
 
-  test('a server that does not stream, or refuses tools, is understood too', async () => {
+  test('accepts servers that do not stream or that refuse tools', async () => {
     const { me, session } = await ready()
     const lump = { choices: [{ message: { role: 'assistant', content: 'Locked [1].' } }], usage: { prompt_tokens: 7 } }
     chat.script(() => Response.json(lump))
@@ -332,7 +332,7 @@ describe('with a chat model', () => {
     ['the type of llama.cpp', { error: { code: 400, type: 'exceed_context_size_error', message: 'too long' } }],
     ['the code of OpenAI', { error: { code: 'context_length_exceeded', message: 'too long' } }],
     ['words', { message: 'This exceeds the maximum context length of the model.' }],
-  ])('what is too long for the model by %s is asked again with half of the sources', async (_, refusal) => {
+  ]'asks again with half of the sources if the model reports too much text by %s', async (_, refusal) => {
     const { me, session } = await ready()
     await write(me, { title: 'Folders', content: 'folder '.repeat(600) })
     await indexed(t)
@@ -348,7 +348,7 @@ describe('with a chat model', () => {
     expect(chat.asked).toHaveLength(2)
   })
 
-  test('without anything to answer from, the model is not asked', async () => {
+  test('does not ask the model if no sources were found', async () => {
     const me = await person(t)
     const answer = await ask(me, await start(me), unique('nothing'))
     expect(answer).toMatchObject({ status: 'complete', sources: [], usage: null })
@@ -357,8 +357,8 @@ describe('with a chat model', () => {
   })
 })
 
-describe('a question is asked once', () => {
-  test('a repeated key returns the stored answer, and a conflict while it is written', async () => {
+describe('a question', () => {
+  test('with a repeated key returns the stored answer, or a conflict while it is being written', async () => {
     const { me, session } = await ready()
     const key = { 'idempotency-key': unique('question') }
     const send = (headers: object = key) =>
@@ -380,7 +380,7 @@ describe('a question is asked once', () => {
     await expectRefusal(t, other, 409, 'conflict.idempotency')
   })
 
-  test('two answers at once, and no third; tokens of a day are used up', async () => {
+  test('is refused while two others are being answered, and when the tokens of the day are used up', async () => {
     const limits = { CHAT_DAILY_TOKENS: '100', CHAT_PARALLEL: '1' }
     const settings = { CHAT_URL: chat.url, CHAT_MODEL: 'talker', background: 'off', ...limits } as const
     const own = await testApp(settings, new TestClock().now)
@@ -423,8 +423,8 @@ describe('a question is asked once', () => {
   })
 })
 
-describe('who gets what', () => {
-  test('answers come from the chat’s team and project, of what the asker may read now', async () => {
+describe('access to the assistant', () => {
+  test('covers the chat’s team and project, as far as the user can read them now', async () => {
     const [me, stranger] = [await person(t), await person(t)]
     const word = unique('merger').replaceAll('-', '')
     const project = await newProject(me, { name: `Deal ${word}` })
@@ -446,7 +446,7 @@ describe('who gets what', () => {
     for (const { body } of chat.asked) expect(JSON.stringify(body)).not.toContain('Theirs')
   })
 
-  test('an administrator may switch it off for all', async () => {
+  test('can be switched off for everyone by an administrator', async () => {
     const { me, session } = await ready(quiet)
     const values = { enabled: false }
     await quiet.app.db
@@ -470,7 +470,7 @@ describe('who gets what', () => {
     }
   })
 
-  test('a team that switched the assistant off gives nothing', async () => {
+  test('is refused in a team that switched it off', async () => {
     const { me, session } = await ready()
     expect((await ask(me, session, 'folder?')).sources).toHaveLength(1)
     const { body } = await me.fetch<{ settings: object }>('GET', `/api/teams/${me.organizationId}`)
@@ -482,7 +482,7 @@ describe('who gets what', () => {
     expect((await me.fetch<AiStatus>('GET', '/api/ai/status')).body.team).toBe(false)
   })
 
-  test('chats are in their owner’s export and in nobody else’s, and go with the account', async () => {
+  test('puts chats into their owner’s export only, and deletes them with the account', async () => {
     const { me, session } = await ready()
     await ask(me, session, 'Which folder is locked?')
     const colleague = await member(t, me, 'admin')
@@ -497,12 +497,12 @@ describe('who gets what', () => {
   })
 })
 
-test('the time for a whole answer is longer than the time for its first word, or the server does not start', () => {
+test('the server refuses a time limit for whole answers that is below the limit for the first word', () => {
   const env = { DATA_DIR: '/nowhere', CHAT_TIMEOUT_SECONDS: '120', CHAT_MAX_SECONDS: '120' }
   expect(() => loadConfig({ env })).toThrow('CHAT_MAX_SECONDS must be greater')
 })
 
-test('a question that is refused leaves nothing running', async () => {
+test('a refused question leaves nothing running', async () => {
   const started = spyOn(globalThis, 'setInterval')
   const request = new Request(t.url, { headers: { accept: 'text/event-stream' } })
   const refused = await reply(request, () => Promise.reject(new Error('refused'))).catch(

@@ -62,7 +62,7 @@ test('a picture in a note is shown to those who see the note, and listed with it
   await expectRefusal(t, await add(stranger, id, 'x.png'), 404, 'not_found')
 })
 
-test('other files are only downloaded, whatever they claim to be', async () => {
+test('files other than pictures are only downloaded, whatever type they claim', async () => {
   const { id } = await note(ada)
   const added = await add(ada, id, 'the "plan"\r\n.md', Buffer.from('<script>alert(1)</script>'))
   const shown = await look(added.body.path, ada)
@@ -75,7 +75,7 @@ test('other files are only downloaded, whatever they claim to be', async () => {
   await expectRefusal(t, await add(ada, id, 'large.pdf', Buffer.alloc((10 << 20) + 1)), 413, 'too_large')
 })
 
-test('a published note shows its pictures to everybody, until it is unpublished or deleted', async () => {
+test('a published note shows its pictures to everyone until it is unpublished or deleted', async () => {
   const { id } = await note(ada, { scope: 'public' })
   const { path } = (await add(ada, id, 'a.png')).body
   expect((await look(path)).status).toBe(200)
@@ -86,7 +86,7 @@ test('a published note shows its pictures to everybody, until it is unpublished 
   expect((await look(path, ada)).status).toBe(404)
 })
 
-test('a published note of a deleted team shows nothing any more', async () => {
+test('a published note of a deleted team shows no pictures', async () => {
   const { id } = await note(ada, { scope: 'public' })
   const { path } = (await add(ada, id, 'a.png')).body
   expect((await look(path)).status).toBe(200)
@@ -94,7 +94,7 @@ test('a published note of a deleted team shows nothing any more', async () => {
   expect((await look(path)).status).toBe(404)
 })
 
-test('a file moves with its record to another team, and stays when the former team is gone', async () => {
+test('a file moves with its record to another team, and stays when the former team is deleted', async () => {
   const { id: target } = await made(ada, '/api/teams', { name: 'Second home' })
   const { slug, id: project } = await made(ada, '/api/projects', { name: 'Lantern' })
   const task = await made(ada, `/api/projects/${slug}/tasks`, { title: 'Read' })
@@ -124,7 +124,7 @@ test('a file moves with its record to another team, and stays when the former te
   expect(await places()).toEqual([null, null, null])
 })
 
-test('a credential that reads no notes is not told what files notes hold', async () => {
+test('a credential without access to notes cannot list the files of notes', async () => {
   const { id } = await note(ada)
   await add(ada, id, 'salaries.pdf', Buffer.from('x'))
   const told = async (scopes: string[]) => {
@@ -138,7 +138,7 @@ test('a credential that reads no notes is not told what files notes hold', async
   expect(await told(['activities:read', 'uploads:read'])).toBe(false)
 })
 
-test('viewers see files and add none; personal notes keep theirs for their author', async () => {
+test('viewers see files but cannot add any; files of personal notes are for their author', async () => {
   const vera = await member(t, ada, 'viewer', 'Vera')
   const mia = await member(t, ada, 'member', 'Mia')
   const { id } = await note(ada)
@@ -153,7 +153,7 @@ test('viewers see files and add none; personal notes keep theirs for their autho
   expect([(await look(secret, ada)).status, (await look(secret, mia)).status]).toEqual([200, 404])
 })
 
-test('a file goes when its record is gone for good', async () => {
+test('a file is deleted when its record is deleted permanently', async () => {
   const { slug } = await made(ada, '/api/projects', { name: 'Lantern' })
   const task = await made(ada, `/api/projects/${slug}/tasks`, { title: 'Read' })
   const { id } = (await add(ada, task.id, 'a.log', Buffer.from('x'), 'task')).body

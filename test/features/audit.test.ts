@@ -19,7 +19,7 @@ const audit = async (query: string) => {
 const types = (page: AuditPage) => page.items.map((e) => e.type).reverse()
 
 describe('the audit log', () => {
-  test('tells what happened, in order, and from where', async () => {
+  test('lists events in order, with the address of the caller', async () => {
     const since = new Date().toISOString()
     const who = await person(t)
     const fetched = { email: who.email, password: PASSWORD }
@@ -90,7 +90,7 @@ describe('the audit log', () => {
     ])
   })
 
-  test('is filtered by the beginning of the type, by who, and by time; and read page by page', async () => {
+  test('is filtered by the beginning of the type, by actor and by time, and read page by page', async () => {
     const who = await person(t)
     const from = new Date().toISOString()
     for (const bio of ['a', 'b', 'c', 'd', 'e']) await who.fetch('PATCH', '/api/auth/profile', { bio })
@@ -113,7 +113,7 @@ describe('the audit log', () => {
     }
   })
 
-  test('names the administrator who acted as somebody, and is found by their id', async () => {
+  test('names the administrator who acted as a user, and can be searched by their id', async () => {
     const [boss, who] = [await person(t, { admin: true }), await person(t)]
     const { token } = (
       await boss.fetch<Impersonation>('POST', `/api/admin/users/${who.userId}/impersonate`, { reason: 'help' })
@@ -133,7 +133,7 @@ describe('the audit log', () => {
     ])
   })
 
-  test('has no rows of what the server does for itself; but all that an administrator does as somebody', async () => {
+  test('contains no rows of the server’s own work, but everything an administrator does as a user', async () => {
     const [boss, who] = [await person(t, { admin: true }), await person(t)]
     const from = new Date().toISOString()
     for (const _ of [1, 2, 3]) expect((await who.fetch('POST', '/api/ws/ticket')).status).toBe(200)
@@ -150,7 +150,7 @@ describe('the audit log', () => {
     expect(types(await audit(`actorId=${boss.userId}`)).slice(-1)).toEqual(['hub.ticket'])
   })
 
-  test('is for administrators, and nobody can change it', async () => {
+  test('is readable by administrators only, and cannot be changed', async () => {
     const who = await person(t)
     expect((await who.fetch('GET', '/api/admin/audit')).status).toBe(403)
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
@@ -160,8 +160,8 @@ describe('the audit log', () => {
   })
 })
 
-describe('the state of the instance', () => {
-  test('says what runs, and how it does', async () => {
+describe('GET /api/admin/system', () => {
+  test('reports version, database, mail, disk, memory and connections to administrators', async () => {
     const stream = await openRaw(t.url, await mcpToken(t, admin))
     const { status, body } = await admin.fetch<SystemState>('GET', '/api/admin/system')
     expect(status).toBe(200)

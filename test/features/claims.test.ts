@@ -45,7 +45,7 @@ const tasksIn = async (projectId: string): Promise<TaskPage['items']> =>
   (await team.owner.fetch<TaskPage>('GET', `/api/tasks?projectId=${projectId}&limit=200`)).body.items
 
 describe(`${MANY} agents at once`, () => {
-  test('next_task: everybody gets another task, and when there are no more, everybody is told why', async () => {
+  test('with next_task each receive another task, and a reason when no task is left', async () => {
     const project = await newProject(team.owner)
     const some = MANY - 20
     await Promise.all(times(some, () => newTask(team.owner, project)))
@@ -71,7 +71,7 @@ describe(`${MANY} agents at once`, () => {
     expect(stored.filter((task) => task.version !== 2)).toEqual([])
   }, 300_000)
 
-  test('claim_task: of all who want the same one, one gets it; the others are told who and until when', async () => {
+  test('with claim_task: one receives the task, the others receive the holder and the end of the lease', async () => {
     const project = await newProject(team.owner)
     const wanted = await Promise.all(times(20, () => newTask(team.owner, project)))
     const results = await Promise.all(
@@ -87,7 +87,7 @@ describe(`${MANY} agents at once`, () => {
       expect(task.lease?.holder.id).toBe(won.find(({ key }) => key === task.key)?.agent as string)
   }, 300_000)
 
-  test('both at once, with agents that finish and take the next: every task is done once, by who held it', async () => {
+  test('that finish and continue complete every task once, each by its holder', async () => {
     const project = await newProject(team.owner)
     const wanted = await Promise.all(times(60, () => newTask(team.owner, project)))
     const done: string[] = []

@@ -67,7 +67,7 @@ const seen = ({ status, body, headers }: Answer<unknown>) => ({
   headers: [...headers.keys()].sort(),
 })
 
-describe('a code', () => {
+describe('a sign-in code', () => {
   test('signs in the person who can read the mail, once', async () => {
     const ada = await person(t)
     await prove(t, ada)
@@ -97,7 +97,7 @@ describe('a code', () => {
     await expectWrong(await verifyCode(t, ada.email, code), null)
   })
 
-  test('works for administrators, and in any case of the address; the mail goes where the account says', async () => {
+  test('works for administrators and in upper or lower case; the mail goes to the account’s address', async () => {
     const ada = await person(t, { admin: true, confirmed: true })
     await sendCode(t, ada.email.toUpperCase())
     const code = codeIn(await keptMail(t, ada.email, 'code'))
@@ -108,7 +108,7 @@ describe('a code', () => {
     })
   })
 
-  test('is never mailed to a mailbox that only looks like the one of the account', async () => {
+  test('is never mailed to an address that only looks like the account’s address', async () => {
     const kate = await person(t)
     // Both are a small letter of ours to toLowerCase or to a database, and another mailbox to a mail server.
     for (const email of [`\u212A${kate.email}`, `\u0130${kate.email}`]) {
@@ -119,7 +119,7 @@ describe('a code', () => {
     }
   })
 
-  test('that is wrong, expired, used or was never sent is refused in the same words', async () => {
+  test('is refused in the same words if it is wrong, expired, used or was never sent', async () => {
     const clock = new TestClock()
     const own = await open({}, clock.now)
     const ada = await person(own, { confirmed: true })
@@ -138,7 +138,7 @@ describe('a code', () => {
     for (const answer of [expired, used, never]) await expectWrong(answer, null, own)
   })
 
-  test('is dead after five wrong ones; a new one is not', async () => {
+  test('is invalid after five wrong attempts; a new code works', async () => {
     const ada = await person(t, { confirmed: true })
     const code = await codeFor(t, ada.email)
     for (let i = 1; i <= 5; i++) expect((await verifyCode(t, ada.email, wrongCode(code, i))).status).toBe(401)
@@ -148,7 +148,7 @@ describe('a code', () => {
     expect((await verifyCode(t, ada.email, next)).status).toBe(200)
   })
 
-  test('of a hundred guesses at once at most five are looked at', async () => {
+  test('is checked for at most five of a hundred simultaneous guesses', async () => {
     const ada = await person(t)
     const code = await codeFor(t, ada.email)
     const answers = await Promise.all(times(100, (i) => verifyCode(t, ada.email, wrongCode(code, i + 1))))
@@ -157,7 +157,7 @@ describe('a code', () => {
     expect((await verifyCode(t, ada.email, code)).status).toBe(401)
   })
 
-  test('of twenty right answers at once exactly one gets a session', async () => {
+  test('gives exactly one session to twenty simultaneous correct attempts', async () => {
     for (const email of [(await person(t, { confirmed: true })).email, newAddress()]) {
       const code = await codeFor(t, email)
       const answers = await Promise.all(times(20, () => verifyCode(t, email, code)))
@@ -167,7 +167,7 @@ describe('a code', () => {
     }
   })
 
-  test('replaces the one before, also when ten are asked for at once', async () => {
+  test('replaces the earlier one, even when ten are requested at once', async () => {
     const ada = await person(t, { confirmed: true })
     const first = await codeFor(t, ada.email)
     let second = await codeFor(t, ada.email)
@@ -181,7 +181,7 @@ describe('a code', () => {
     expect((await verifyCode(t, ada.email, codeIn(await keptMail(t, ada.email, 'code')))).status).toBe(200)
   })
 
-  test('has its count in the database: another process goes on counting', async () => {
+  test('counts attempts in the database, so another process continues the count', async () => {
     const ada = await person(t)
     const code = await codeFor(t, ada.email)
     const before = await open()
@@ -192,7 +192,7 @@ describe('a code', () => {
     expect((await verifyCode(after, ada.email, code)).status).toBe(401)
   })
 
-  test('still works while guesses at the password have to wait', async () => {
+  test('still works while the password is locked after wrong guesses', async () => {
     const ada = await person(t, { confirmed: true })
     for (let i = 0; i < 5; i++)
       await call(t, 'POST', '/api/auth/login', { email: ada.email, password: 'not the password at all' })
@@ -201,14 +201,14 @@ describe('a code', () => {
     expect((await verifyCode(t, ada.email, await codeFor(t, ada.email))).status).toBe(200)
   })
 
-  test('does not let in who was suspended meanwhile', async () => {
+  test('does not sign in a user who was suspended meanwhile', async () => {
     const ada = await person(t)
     const code = await codeFor(t, ada.email)
     await suspend(t, ada)
     await expectWrong(await verifyCode(t, ada.email, code), ada.userId)
   })
 
-  test('is kept as a keyed hash, and sealed only until it is used', async () => {
+  test('is stored as a keyed hash, and sealed only until it is used', async () => {
     const ada = await person(t)
     const code = await codeFor(t, ada.email)
     const [row] = await openCodes(ada.email)
@@ -229,12 +229,12 @@ describe('a code', () => {
     ['seven digits', '1234567'],
     ['other digits', '１２３４５６'],
     ['letters', 'abcdef'],
-  ])('is six digits, not %s', async (_, code) => {
+  ]'has six digits: %s are refused', async (_, code) => {
     const answer = await verifyCode(t, newAddress(), code)
     expect((await expectRefusal(t, answer, 422, 'invalid')).errors?.[0]?.pointer).toBe('/code')
   })
 
-  test('is any of a million, each as likely as the other', () => {
+  test('is any of a million numbers with equal probability', () => {
     const codes = times(100_000, newCode)
     expect(codes.every((code) => /^\d{6}$/.test(code))).toBe(true)
     for (const part of [(code: string) => code.slice(0, 3), (code: string) => code.slice(3)]) {
@@ -248,8 +248,8 @@ describe('a code', () => {
   })
 })
 
-describe('asking', () => {
-  test('looks the same for every address, and takes the same statements', async () => {
+describe('requesting a code', () => {
+  test('gets the same answer and runs the same statements for every address', async () => {
     const ada = await person(t)
     const gone = await person(t)
     await suspend(t, gone)
@@ -276,7 +276,7 @@ describe('asking', () => {
     }
   })
 
-  test('for a suspended account sends nothing, and the outbox says why', async () => {
+  test('for a suspended account sends no mail, and the outbox says why', async () => {
     const gone = await person(t)
     await suspend(t, gone)
     expect((await sendCode(t, gone.email)).body).toEqual(kept)
@@ -285,7 +285,7 @@ describe('asking', () => {
     ])
   })
 
-  test('one mailbox is written to once a minute, three times in a quarter of an hour, ten times a day', async () => {
+  test('sends one mail a minute, three in a quarter of an hour and ten a day to an address', async () => {
     const clock = new TestClock()
     const own = await open({ RATE_LIMIT_MAIL: '3' }, clock.now)
     for (const email of [(await person(own)).email, newAddress()]) {
@@ -319,7 +319,7 @@ describe('asking', () => {
     expect(statuses(answers)).toEqual([200, ...times(19, () => 429)])
   })
 
-  test('counts for its network like any attempt to sign in, and so does answering', async () => {
+  test('counts towards the login limit of the network, as entering the code does', async () => {
     const own = await open({ RATE_LIMIT_LOGIN: '4', TRUSTED_PROXIES: '127.0.0.1' })
     const network = `2001:db8:${(process.pid & 0xffff).toString(16)}:${Math.floor(Math.random() * 0xffff).toString(16)}`
     const from = (address: string) => ({ 'x-forwarded-for': address })
@@ -337,8 +337,8 @@ describe('asking', () => {
   })
 })
 
-describe('signing up', () => {
-  test('a new address gets an account that is proved and has no password', async () => {
+describe('signing up with a code', () => {
+  test('creates a confirmed account without a password', async () => {
     const email = newAddress('Ada.lovelace+work')
     const answer = await verifyCode(t, email, await codeFor(t, email))
     expect(answer.status).toBe(200)
@@ -357,7 +357,7 @@ describe('signing up', () => {
     expect((await verifyCode(t, email, await codeFor(t, email))).body.user).toEqual(user)
   })
 
-  test('is closed where the operator says so: no mail, and no code helps', async () => {
+  test('is refused where the operator closed registration: no mail is sent and no code works', async () => {
     const email = newAddress()
     expect((await sendCode(closed, email)).body).toEqual(kept)
     expect(await mailRows(closed, email)).toMatchObject([{ sealed: null, status: 'failed' }])
@@ -367,7 +367,7 @@ describe('signing up', () => {
     expect(await t.app.db.select().from(users).where(eq(users.email, email))).toEqual([])
   })
 
-  test('those who have an account get in there, and those who were invited', async () => {
+  test('where registration is closed still works for existing accounts and for invited addresses', async () => {
     const ada = await person(t, { confirmed: true })
     expect((await verifyCode(closed, ada.email, await codeFor(closed, ada.email))).status).toBe(200)
     const email = newAddress()
@@ -384,7 +384,7 @@ describe('signing up', () => {
     ['accepted', { acceptedAt: '2026-01-01T00:00:00.000Z' }],
     ['withdrawn', { closedAt: '2026-01-01T00:00:00.000Z' }],
     ['by nobody any more', { invitedById: null }],
-  ])('an invite that is %s is none', async (_, over) => {
+  ]'where registration is closed is refused with an invite that is %s', async (_, over) => {
     const ada = await person(t)
     const email = newAddress()
     await invite(closed, ada, email, over)
@@ -392,7 +392,7 @@ describe('signing up', () => {
     expect(await mailRows(closed, email)).toMatchObject([{ sealed: null, status: 'failed' }])
   })
 
-  test('one network makes only so many accounts, and a refusal does not cost the code; who is invited does not count', async () => {
+  test('is limited for each network; a refusal does not use up the code, and invited people do not count', async () => {
     const own = await open({ RATE_LIMIT_REGISTER: '1', TRUSTED_PROXIES: '127.0.0.1' })
     const here = { 'x-forwarded-for': `198.51.100.${Math.floor(Math.random() * 256)}` }
     const ada = await person(t, { confirmed: true })

@@ -48,14 +48,14 @@ const told = async (who: Person, reason: string) =>
   (await who.fetch<NotificationPage>('GET', '/api/notifications')).body.items.filter((n) => n.reason === reason)
 
 describe('the community', () => {
-  test('is not there until it is switched on', async () => {
+  test('does not exist until it is switched on', async () => {
     expect((await post(ada)).status).toBe(404)
     for (const path of ['/api/public/community/posts', '/community'])
       expect((await fetch(t.url + path)).status).toBe(404)
     await set('community', { enabled: true })
   })
 
-  test('shows a post once an administrator has looked at it, and tells its author', async () => {
+  test('shows a post after an administrator approved it, and notifies its author', async () => {
     const made = await post(ada)
     expect([made.status, made.body.status]).toEqual([201, 'hidden'])
     await expectEvent(t, made, 'community_post.created')
@@ -78,7 +78,7 @@ describe('the community', () => {
     await expectEvent(t, await ada.fetch('DELETE', `/api/community/posts/${id}`), 'community_post.deleted')
   })
 
-  test('shows posts of known users at once where it is moderated afterwards; three reports hide one', async () => {
+  test('shows posts of known users at once if it is moderated afterwards; three reports hide a post', async () => {
     await set('community', { moderation: 'after' })
     const { body } = await post(ada, { content: '[x](https://elsewhere.example) <script>alert(1)</script>' })
     expect(body.status).toBe('visible')
@@ -109,7 +109,7 @@ describe('the community', () => {
     )
   })
 
-  test('three reports at the same time hide a post too', async () => {
+  test('hides a post after three simultaneous reports', async () => {
     const author = await known()
     for (let i = 0; i < 3; i++) {
       const { id } = (await post(author)).body
@@ -118,7 +118,7 @@ describe('the community', () => {
     }
   })
 
-  test('needs a confirmed address; a new account is looked at first; five posts a day are enough', async () => {
+  test('requires a confirmed address, reviews the posts of new accounts, and accepts five posts a day', async () => {
     await expectRefusal(t, await post(await person(t)), 403, 'forbidden')
     const fresh = await person(t)
     const verified = { emailVerifiedAt: new Date().toISOString() }
@@ -128,7 +128,7 @@ describe('the community', () => {
     expect((await post(fresh)).status).toBe(429)
   })
 
-  test('hides what is hidden from keys: an administrator’s, and one without the scope', async () => {
+  test('hides hidden posts from the key of an administrator and from keys without the scope', async () => {
     await set('community', { moderation: 'before' })
     const { id } = (await post(ada)).body
     const path = `/api/public/community/posts/${id}`
@@ -139,7 +139,7 @@ describe('the community', () => {
     await set('community', { moderation: 'after' })
   })
 
-  test('is found by the public search while it is on', async () => {
+  test('is included in the public search while it is on', async () => {
     const word = unique('zebrafish')
     const { body } = await post(ada, { content: `About a ${word}` })
     const found = async () =>
@@ -156,7 +156,7 @@ describe('the community', () => {
   })
 })
 
-test('suspending a user hides all that they made public, but not from their team', async () => {
+test('suspending a user hides everything they made public, but not from their team', async () => {
   await set('marketplace', { enabled: true })
   const who = await known({ name: unique('Mallory') })
   const friend = await member(t, who, 'viewer')
@@ -197,7 +197,7 @@ test('suspending a user hides all that they made public, but not from their team
 })
 
 describe('the marketplace', () => {
-  test('lists public skills and agents; what an administrator hides is seen by its own team only', async () => {
+  test('lists public skills and agents; if an administrator hides one, only its own team sees it', async () => {
     const skill = (await ada.fetch('POST', '/api/skills', { name: unique('Reviewing'), scope: 'public', content: 'x' }))
       .body as { id: string; slug: string; name: string }
     await ada.fetch('POST', '/api/agents', { name: unique('Reviewer'), scope: 'public', skills: [skill.id] })
@@ -229,7 +229,7 @@ describe('the marketplace', () => {
     expect((await call(t, 'GET', `/api/skills/public/${skill.slug}`)).status).toBe(200)
   })
 
-  test('counts the agents that name a skill and the calls of other teams; archived agents are not listed', async () => {
+  test('counts the agents that use a skill and the calls of other teams; archived agents are not listed', async () => {
     const skill = (
       await ada.fetch<{ id: string; slug: string; name: string }>('POST', '/api/skills', {
         ...{ name: unique('Counting'), scope: 'public', content: 'x' },
@@ -255,7 +255,7 @@ describe('the marketplace', () => {
     expect((await agents()).items).toEqual([])
   })
 
-  test('lets the author of a hidden skill that no team owns still see it', async () => {
+  test('still shows a hidden skill without a team to its author', async () => {
     const alone = await person(t)
     const skill = (
       await alone.fetch<{ id: string }>('POST', '/api/skills', {
@@ -268,7 +268,7 @@ describe('the marketplace', () => {
     expect((await ada.fetch('GET', `/api/skills/${skill.id}`)).status).toBe(404)
   })
 
-  test('is listed page by page', async () => {
+  test('is paged', async () => {
     const list = async (query: string) =>
       (await admin.fetch<ModeratedItemPage>('GET', `/api/admin/marketplace?${query}`)).body
     const whole = (await list('limit=200')).items.map(({ id }) => id)
@@ -279,7 +279,7 @@ describe('the marketplace', () => {
   })
 })
 
-test('a profile and public records are pages without scripts', async () => {
+test('profiles and public records are pages without scripts', async () => {
   const note = await ada.fetch<{ slug: string }>('POST', '/api/notes', {
     title: unique('Deploying'),
     content: '# Steps\n\n<script>',

@@ -85,7 +85,7 @@ describe('a sign-in by code on an account whose address was not confirmed', () =
     expect(body.holds).toMatchObject({ password: 1, keys: 0, tokens: 0, sessions: 1, devices: 0, ...each })
   })
 
-  test('signs in at once where the account holds nothing, because nothing is taken away', async () => {
+  test('signs in at once if the account is empty, because nothing can be lost', async () => {
     const [ada, admin] = [await person(t), await person(t, { admin: true })]
     expect((await admin.fetch('POST', `/api/admin/users/${ada.userId}/password`)).status).toBe(200)
     const entered = await askByCode(t, ada)
@@ -93,7 +93,7 @@ describe('a sign-in by code on an account whose address was not confirmed', () =
     expect(await isConfirmed(ada)).toBe(true)
   })
 
-  test('asks in the same way by a mailed link', async () => {
+  test('asks the same question for a mailed link', async () => {
     const ada = await person(t)
     const { token, browser } = await linkFor(t, ada.email)
     const asked = (await verifyLink(t, token, browser)) as unknown as Asked
@@ -138,7 +138,7 @@ describe('POST /api/auth/confirm-account with the password', () => {
     expect((await answerAsked(t, asked, { remove: true })).status).toBe(200)
   })
 
-  test('does not accept an answer with two choices', async () => {
+  test('refuses a request with two choices', async () => {
     const asked = await askByCode(t, await person(t))
     const both = await answerAsked(t, asked, { password: PASSWORD, remove: true } as never)
     expect([both.status, both.body.errors?.[0]?.pointer]).toEqual([422, '/remove'])
@@ -173,7 +173,7 @@ describe('POST /api/auth/confirm-account with { keep: true }', () => {
     expect(await otherLogins(t, ada.userId)).toBe(1)
   })
 
-  test('refuses nobody, an older session, another account, a key and a device', async () => {
+  test('refuses a missing session, an older session, another account, a key and a device', async () => {
     const { ada, key } = await withPasskey()
     const { key: apiKey, device } = await everyCredential(t, ada)
     const earlier = await enterBy(key)
@@ -187,7 +187,7 @@ describe('POST /api/auth/confirm-account with { keep: true }', () => {
 })
 
 describe('POST /api/auth/confirm-account with { remove: true }', () => {
-  test('ends everything that holds names, sends a mail and leaves an event', async () => {
+  test('ends every credential and connection that the question listed, sends a mail and leaves an event', async () => {
     const eve = await person(t)
     await setUpEverything(eve)
     const credentials = await everyCredential(t, eve)
@@ -236,7 +236,7 @@ describe('POST /api/auth/confirm-account with { remove: true }', () => {
 })
 
 describe('a ticket', () => {
-  test('works once: of ten answers at the same moment one wins', async () => {
+  test('works once: of ten simultaneous answers one succeeds', async () => {
     const ada = await person(t)
     const asked = await askByCode(t, ada)
     const choices = times(10, (i) => (i % 2 ? { remove: true as const } : { password: PASSWORD }))
@@ -276,7 +276,7 @@ describe('a ticket', () => {
     expect((await answerAsked(t, asked, { password: NEW_PASSWORD })).status).toBe(200)
   })
 
-  test('is worthless once the address was confirmed or changed', async () => {
+  test('is invalid once the address was confirmed or changed', async () => {
     const [ada, grace] = [await person(t), await person(t)]
     const asked = await askByCode(t, ada)
     await proveAddress(t, ada)
@@ -285,7 +285,7 @@ describe('a ticket', () => {
     for (const one of [asked, moving]) await expectRefusal(t, await answerAsked(t, one, { remove: true }), 410, 'gone')
   })
 
-  test('signs nobody in to a suspended account', async () => {
+  test('does not sign in to a suspended account', async () => {
     const ada = await person(t)
     const asked = await askByCode(t, ada)
     await suspend(t, ada)
@@ -294,7 +294,7 @@ describe('a ticket', () => {
     expect(await isConfirmed(ada)).toBe(false)
   })
 
-  test('gives the one who only has the mailbox none of the old access', async () => {
+  test('gives no access to the account by itself', async () => {
     const ada = await person(t)
     const asked = await askByCode(t, ada)
     for (const path of ['/api/auth/me', '/api/settings/api-keys'])
@@ -303,7 +303,7 @@ describe('a ticket', () => {
   })
 })
 
-describe('a ticket in time', () => {
+describe('a ticket and time', () => {
   const clock = new TestClock()
   let own: TestApp
   beforeAll(async () => {
@@ -320,7 +320,7 @@ describe('a ticket in time', () => {
     expect((await answerAsked(own, asked, { password: PASSWORD })).status).toBe(410)
   })
 
-  test('cannot be tried more often than a login', async () => {
+  test('is limited in attempts as a login is', async () => {
     clock.forward({ minutes: 5 })
     const asked = await askByCode(own, await person(own))
     const tries = await Promise.all(times(40, () => answerAsked(own, asked, {})))
@@ -342,7 +342,7 @@ describe('POST /api/auth/reset-password on an account whose address was not conf
     expect([(await login(t, ada.email)).status, (await login(t, ada.email, NEW_PASSWORD)).status]).toEqual([200, 401])
   })
 
-  test('sets the new password with { remove: true } and ends the rest', async () => {
+  test('sets the new password with { remove: true } and ends the other access', async () => {
     const ada = await person(t)
     const credentials = await everyCredential(t, ada)
     expect((await answerAsked(t, await choose(ada), { remove: true })).status).toBe(200)
@@ -350,7 +350,7 @@ describe('POST /api/auth/reset-password on an account whose address was not conf
     expect([(await login(t, ada.email)).status, (await login(t, ada.email, NEW_PASSWORD)).status]).toEqual([401, 200])
   })
 
-  test('sets the new password with the old one as proof, and keeps the rest', async () => {
+  test('sets the new password with the old one as proof, and keeps the other access', async () => {
     const ada = await person(t)
     const credentials = await everyCredential(t, ada)
     expect((await answerAsked(t, await choose(ada), { password: PASSWORD })).status).toBe(200)
@@ -360,7 +360,7 @@ describe('POST /api/auth/reset-password on an account whose address was not conf
 })
 
 describe('an account that the operator made with `tutti admin create`', () => {
-  test('is confirmed, also if somebody had registered with its address', async () => {
+  test('is confirmed, even if someone had registered with its address before', async () => {
     const squatter = await person(t)
     const input = { email: squatter.email, password: NEW_PASSWORD, name: 'Root' }
     expect((await createAdmin(systemCtx(t), input)).emailVerifiedAt).toBeString()
@@ -370,7 +370,7 @@ describe('an account that the operator made with `tutti admin create`', () => {
 })
 
 describe('an account that was registered with an invitation', () => {
-  test('is asked about, if the link was handed over instead of mailed', async () => {
+  test('is asked about if the link was handed over instead of mailed', async () => {
     const [host, email] = [await person(t), newAddress()]
     await host.fetch('POST', `/api/teams/${host.organizationId}/invite`, { email, role: 'member' })
     const inviteToken = await linkTo(t, email, `invite:${host.organizationId}`)

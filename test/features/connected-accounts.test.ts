@@ -44,8 +44,8 @@ async function together(...starts: ((meanwhile: () => Promise<unknown>) => Promi
   return Promise.all(coming)
 }
 
-describe('two requests at the same moment', () => {
-  test('that connect one identity to two accounts: one wins', async () => {
+describe('of two simultaneous requests', () => {
+  test('to connect one identity to two accounts, one succeeds', async () => {
     for (const _ of times(4, () => 0)) {
       const [people, identity] = [[await person(t), await person(t)], somebody()]
       const answers = await together(
@@ -60,7 +60,7 @@ describe('two requests at the same moment', () => {
     }
   })
 
-  test('that connect two identities of one provider to an account: one wins', async () => {
+  test('to connect two identities of one provider to an account, one succeeds', async () => {
     const ada = await person(t)
     const answers = await together(
       (meanwhile) => link(ada, 'github', somebody(), { accept: page, meanwhile }),
@@ -73,7 +73,7 @@ describe('two requests at the same moment', () => {
     expect(await connected(ada.token)).toHaveLength(1)
   })
 
-  test('of which one registers with an identity and one connects it: one account has it', async () => {
+  test('to register with an identity and to connect it, one account gets it', async () => {
     for (const _ of times(4, () => 0)) {
       const [ada, identity] = [await person(t), somebody()]
       const [entered, linked] = (await together(
@@ -86,7 +86,7 @@ describe('two requests at the same moment', () => {
     }
   })
 
-  test('of which one signs in with an identity and one removes it with all access: nobody gets in', async () => {
+  test('to sign in with an identity and to remove it with all access, neither leaves a session', async () => {
     const [ada, identity] = [await person(t), somebody()]
     await link(ada, 'oidc', identity)
     // In the order of a proof of the mailbox: the account first, then its identities and sessions.
@@ -103,8 +103,8 @@ describe('two requests at the same moment', () => {
   })
 })
 
-describe('connecting an identity to the own account', () => {
-  test('is done by a signed-in user, shown, notified, and then a sign-in method', async () => {
+describe('connecting an identity to one’s account', () => {
+  test('is possible for a signed-in user, who is notified and can then sign in with it', async () => {
     const ada = await person(t)
     await prove(ada.userId)
     const elsewhere = somebody({ verified: false })
@@ -135,7 +135,7 @@ describe('connecting an identity to the own account', () => {
     expect(await connected(ada.token)).toHaveLength(1)
   })
 
-  test('needs a person who is signed in, has just proved it, and started it here', async () => {
+  test('requires a person who is signed in, confirmed their identity and started in this session', async () => {
     const clock = new TestClock()
     const own = watch(await testApp(settings, clock.now))
     const ada = await person(own)
@@ -158,7 +158,7 @@ describe('connecting an identity to the own account', () => {
     await own.close()
   })
 
-  test('is for the session that asked: if it ends meanwhile, nothing is connected', async () => {
+  test('fails if the session that requested it ends meanwhile', async () => {
     const ada = await person(t)
     const ended = await link(ada, 'github', somebody(), { meanwhile: () => ada.fetch('POST', '/api/auth/logout') })
     expect([ended.status, ended.body.code]).toEqual([401, 'unauthenticated'])
@@ -167,7 +167,7 @@ describe('connecting an identity to the own account', () => {
     expect(await connected(token)).toEqual([])
   })
 
-  test('an identity belongs to one account, and an account has one of each provider', async () => {
+  test('is refused for an identity of another account, and for a second one of the same provider', async () => {
     const [ada, grace] = [await person(t), await person(t)]
     const [one, two] = [somebody(), somebody()]
     expect((await link(ada, 'github', one)).location).toBe('/settings/accounts')
@@ -186,7 +186,7 @@ describe('connecting an identity to the own account', () => {
   })
 })
 
-describe('disconnecting', () => {
+describe('disconnecting an identity', () => {
   test('is for the owner, after a recent confirmation of identity', async () => {
     const clock = new TestClock()
     const own = watch(await testApp(settings, clock.now))
@@ -206,7 +206,7 @@ describe('disconnecting', () => {
     await own.close()
   })
 
-  test('the last way to sign in stays', async () => {
+  test('is refused for the last way to sign in', async () => {
     const { token } = (await come('google', somebody({ verified: false }))).body
     const who = { token } as Person
     const remove = (provider: Provider, app = t) =>

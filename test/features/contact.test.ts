@@ -44,7 +44,7 @@ const write = async (more: object = {}, seconds = 5) => {
 const list = async (query = '') => (await admin.fetch<ContactPage>('GET', `/api/admin/contact?limit=1${query}`)).body
 
 describe('the contact form', () => {
-  test('is not there until it is switched on', async () => {
+  test('does not exist until it is switched on', async () => {
     expect((await call(t, 'GET', '/api/public/contact')).status).toBe(404)
     expect((await fetch(`${t.url}/contact`)).status).toBe(404)
     const body = { email: 'a@example.com', message: 'Long enough for you', token: 'x' }
@@ -52,7 +52,7 @@ describe('the contact form', () => {
     await set('contact', { enabled: true, notify: [boss] })
   })
 
-  test('takes a message, and mails it as text to those whom the setting names', async () => {
+  test('stores a message and mails it as text to the addresses of the setting', async () => {
     const message = `First line <b>\n\nSecond\u202e line ${unique('x')}`
     const sent = await write({ name: 'Grace', subject: 'Hello', message })
     expect([sent.status, sent.body]).toEqual([201, { received: true }])
@@ -66,7 +66,7 @@ describe('the contact form', () => {
     expect((await list('&unread=true')).items[0]?.id).not.toBe(item?.id)
   })
 
-  test('stores spam without telling anybody, and answers alike', async () => {
+  test('stores spam without a notification, and answers alike', async () => {
     const twice = unique('the same text ')
     const used = await token()
     clock.forward({ seconds: 4 })
@@ -95,7 +95,7 @@ describe('the contact form', () => {
     expect((await admin.fetch('DELETE', `/api/admin/contact/${last?.id}`)).status).toBe(404)
   })
 
-  test('takes three messages an hour from a network', async () => {
+  test('accepts three messages an hour from a network', async () => {
     await forget()
     const body = () => ({ email: 'a@example.com', message: unique('Long enough '), token: 'x' })
     const sent = []
@@ -124,13 +124,13 @@ describe('the contact form', () => {
     expect(rows.filter((row) => row.message === message)).toHaveLength(1)
   })
 
-  test('is read by administrators only', async () => {
+  test('shows its messages to administrators only', async () => {
     const ada = await person(t)
     await expectRefusal(t, await ada.fetch('GET', '/api/admin/contact'), 403, 'forbidden')
   })
 })
 
-test('sponsors are listed for visitors by tier and order, while they are active', async () => {
+test('active sponsors are listed for visitors by tier and order', async () => {
   await t.app.db.delete(sponsors)
   const make = async (body: object) => {
     const made = await admin.fetch<Sponsor>('POST', '/api/admin/sponsors', body)
@@ -161,7 +161,7 @@ describe('the pages of the public site', () => {
     return { status: response.status, body: await response.text() }
   }
 
-  test('name active sponsors in the footer, six at most, and list all of them at /sponsors', async () => {
+  test('name at most six active sponsors in the footer, and list all of them at /sponsors', async () => {
     await t.app.db.delete(sponsors)
     await admin.fetch('POST', '/api/admin/pages', { title: 'Imprint', slug: 'sponsored', status: 'published' })
     expect((await text('/p/sponsored')).body).not.toContain('Sponsors')

@@ -48,7 +48,7 @@ describe('a cached credential', () => {
     ['another member of its team changes', 'user.updated', { userId: newId(), organizationId: team }, false],
     ['something unknown happens in another team', 'team.frozen', { organizationId: newId() }, true],
   ]
-  test.each(cases)('when %s (%s)', async (_, type, about, again) => {
+  test.each(cases'is read again or kept when %s (%s)', async (_, type, about, again) => {
     // On a busy machine the second for which it is cached may pass meanwhile.
     const still = spyOn(performance, 'now').mockReturnValue(performance.now())
     try {
@@ -63,7 +63,7 @@ describe('a cached credential', () => {
   })
 })
 
-describe('rights are read again', () => {
+describe('cached rights are read again', () => {
   let owned: Organization
   let guests: Organization
   let guest: Person
@@ -90,12 +90,12 @@ describe('rights are read again', () => {
     stranger: await t.app.auth.look(stranger.token),
   })
 
-  test('by the members of a team that changes, and nobody else', async () => {
+  test('for the members of a team that changes, and for no one else', async () => {
     const rename = () => ada.fetch('PATCH', `/api/teams/${owned.id}`, { description: 'Engines' })
     expect(await concerned(await actors(), rename)).toEqual(['ada'])
   })
 
-  test('by the members of all teams in a workspace, from the moment one joins until it has left', async () => {
+  test('for the members of all teams in a workspace, from the moment a team joins until it has left', async () => {
     const space = await make(owned)
     expect(await concerned(await actors(), () => addTeam(ada, space, guests, 'viewer'))).toEqual(['ada', 'guest'])
     const change = () => ada.fetch('PATCH', `/api/workspaces/${space.id}`, { status: 'archived' })
@@ -105,7 +105,7 @@ describe('rights are read again', () => {
     expect(await concerned({ stranger: (await actors()).stranger }, remove)).toEqual([])
   })
 
-  test('when a team goes, by its members, by those it shared with and by tokens of its sandbox', async () => {
+  test('for members, workspace guests and sandbox tokens of a team that is deleted', async () => {
     await addTeam(ada, await make(owned), guests, 'viewer')
     const token = await mcpToken(t, inside(ada, owned.id), { kind: 'test' })
     const all = { ...(await actors()), sandbox: await t.app.auth.look(token) }
@@ -114,7 +114,7 @@ describe('rights are read again', () => {
   })
 })
 
-test('uses are known until they are written, and are written once', async () => {
+test('uses of a credential are counted before they are written, and are written once', async () => {
   const held = Promise.withResolvers<void>()
   const query: Driver['query'] = async (text, params) => {
     if (text.startsWith('update mcp_tokens')) await held.promise

@@ -13,7 +13,7 @@ import { inside } from './support.ts'
 /** What people are told follows the rights they have today, not those of the moment at which it happened. */
 
 describe('the history of a project', () => {
-  test('does not go to another team with it', async () => {
+  test('stays behind when the project moves to another team', async () => {
     const [from, to] = [await newTeam(), await newTeam()]
     const reader = await person(t)
     await join(to, reader, 'viewer')
@@ -29,7 +29,7 @@ describe('the history of a project', () => {
     expect(JSON.stringify(recentActivity)).not.toContain('Salaries')
   })
 
-  test('does not tell the team which administrator acted in somebody’s name', async () => {
+  test('does not tell the team which administrator acted as a user', async () => {
     const [admin, who] = [await person(t, { admin: true }), await person(t)]
     const { token } = (
       await admin.fetch<Impersonation>('POST', `/api/admin/users/${who.userId}/impersonate`, { reason: 'x' })
@@ -47,8 +47,8 @@ describe('the history of a project', () => {
   })
 })
 
-describe('an assigned agent', () => {
-  test('has a name as long as the team may read it', async () => {
+describe('an assigned agent of another team', () => {
+  test('is shown by name as long as the team can read it', async () => {
     const [team, stranger] = [await newTeam(), await person(t)]
     const project = await newProject(team)
     const owner = inside(ada, team.id)
@@ -95,11 +95,11 @@ describe('notices about a feature', () => {
     return (await t.app.driver.query(stored, [assignee.userId])).rows.map(([reason]) => String(reason))
   }
 
-  test('reach the assignee as long as they see it', async () => {
+  test('reach the assignee as long as they can see the feature', async () => {
     expect(await sentBack(async () => undefined)).toEqual(['assignment', 'needs_you'])
   })
 
-  test('do not reach who has left the team, or cannot see the project any more', async () => {
+  test('do not reach people who left the team or can no longer see the project', async () => {
     expect(await sentBack(({ team, who }) => ada.fetch('DELETE', `/api/teams/${team.id}/members/${who}`))).toEqual([
       'assignment',
     ])
@@ -122,7 +122,7 @@ describe('notices about a feature', () => {
     expect(reasons).toEqual(['assignment', 'needs_you'])
   })
 
-  test('ask its author for a review only while they see it', async () => {
+  test('request a review from its author only while they can see the feature', async () => {
     const team = await newTeam()
     const maker = await person(t)
     await join(team, maker, 'member')

@@ -43,8 +43,8 @@ const get = async (id: string): Promise<DecisionDetail> =>
 const patch = (id: string, body: object, who = ada, headers = {}): Promise<Answer<Decision>> =>
   who.fetch('PATCH', `/api/decisions/${id}`, body, headers)
 
-describe('logging', () => {
-  test('in an archived project is refused, and lists of decisions and specs say so', async () => {
+describe('logging a decision', () => {
+  test('is refused in an archived project, and lists of decisions and specs report that', async () => {
     const { body } = await ada.fetch<{ id: string; slug: string }>('POST', '/api/projects', { name: unique('Old') })
     await ada.fetch('POST', `/api/projects/${body.id}/archive`)
     const refused = await expectRefusal(t, await log(ada, { projectId: body.id }), 409, 'conflict')
@@ -57,7 +57,7 @@ describe('logging', () => {
     expect((await log(ada, { projectId: body.id })).status).toBe(201)
   })
 
-  test('says who decided what, and is accepted by default', async () => {
+  test('records the author, and accepts the decision by default', async () => {
     const answer = await log(ada, {
       title: '  Lock the folder  ',
       context: 'Two servers on one folder.',
@@ -81,14 +81,14 @@ describe('logging', () => {
     expect(event).toMatchObject({ subjectId: answer.body.id, projectId: project, data: { title: 'Lock the folder' } })
   })
 
-  test("without a project it is the whole team's", async () => {
+  test('without a project makes it a decision of the whole team', async () => {
     const { id } = await made({ projectId: undefined })
     expect((await get(id)).projectId).toBeNull()
     expect((await viewer.fetch('GET', `/api/decisions/${id}`)).status).toBe(200)
     expect((await stranger.fetch('GET', `/api/decisions/${id}`)).status).toBe(404)
   })
 
-  test('a viewer reads; a stranger finds nothing', async () => {
+  test('is refused to viewers, who can read it; strangers do not find it', async () => {
     const { id } = await made()
     expect((await viewer.fetch('GET', `/api/decisions/${id}`)).status).toBe(200)
     await expectRefusal(t, await log(viewer), 403, 'forbidden')
@@ -115,7 +115,7 @@ describe('logging', () => {
     await expectRefusal(t, await log(stranger), 404, 'not_found')
   })
 
-  test('one of a private project is for those who see that', async () => {
+  test('in a private project shows it only to people who see the project', async () => {
     const secret = (
       await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' })
     ).body.id
@@ -129,7 +129,7 @@ describe('logging', () => {
     expect((await ada.fetch('GET', `/api/decisions/${id}`)).status).toBe(200)
   })
 
-  test('earlier ones about the same are named, of this project and of the team, but not those that no longer hold', async () => {
+  test('names earlier similar decisions of the project and the team that still hold', async () => {
     const word = unique('quaternion').replaceAll('-', '')
     const team = await made({ projectId: undefined, title: `Storage of ${word} numbers` })
     const old = await made({ title: `Storage of ${word} numbers, first try` })
@@ -144,7 +144,7 @@ describe('logging', () => {
     ).toEqual([])
   })
 
-  test('what does not fit is refused by name', async () => {
+  test('refuses wrong values and names the field', async () => {
     for (const [body, pointer] of [
       [{ title: ' ' }, '/title'],
       [{ decision: '' }, '/decision'],
@@ -179,7 +179,7 @@ test('a comment notifies the people it mentions who see the decision', async () 
   for (const who of [stranger, ada]) expect(await mentions(who)).toEqual([])
 })
 
-describe('superseding', () => {
+describe('superseding a decision', () => {
   test('replaces the earlier one in the same step, and only once', async () => {
     const old = await made()
     const answer = await log(grace, { supersedes: old.id })
@@ -196,7 +196,7 @@ describe('superseding', () => {
     expect((await log(ada, { supersedes: answer.body.id })).status).toBe(201)
   })
 
-  test('of ten at once, one does', async () => {
+  test('succeeds for one of ten simultaneous attempts', async () => {
     const old = await made()
     const answers = await Promise.all(times(10, () => log(ada, { supersedes: old.id })))
     expect(statuses(answers)).toEqual([201, ...times(9, () => 409)])
@@ -204,7 +204,7 @@ describe('superseding', () => {
     expect(await get(old.id)).toMatchObject({ status: 'superseded', supersededById: winner as string, version: 2 })
   })
 
-  test('what is only proposed replaces nothing until it is accepted', async () => {
+  test('with a proposal takes effect when the proposal is accepted', async () => {
     const old = await made()
     const next = await made({ status: 'proposed', supersedes: old.id })
     expect(await get(old.id)).toMatchObject({ status: 'accepted', supersededById: null, version: 1 })
@@ -218,7 +218,7 @@ describe('superseding', () => {
     expect(await get(old.id)).toMatchObject({ version: 2 })
   })
 
-  test('of two proposals for the same, the second to be accepted is told', async () => {
+  test('is refused for the second of two accepted proposals', async () => {
     const old = await made()
     const [a, b] = [
       await made({ status: 'proposed', supersedes: old.id }),
@@ -230,8 +230,8 @@ describe('superseding', () => {
   })
 })
 
-describe('discussion and outcome', () => {
-  test('comments are kept in their order, with their authors', async () => {
+describe('a decision', () => {
+  test('keeps comments in order, with their authors', async () => {
     const { id } = await made()
     const answer = await grace.fetch('POST', `/api/decisions/${id}/comments`, {
       body: 'What about network file systems?',
@@ -248,7 +248,7 @@ describe('discussion and outcome', () => {
     expect(version).toBe(1)
   })
 
-  test('a change is based on a version, and of two at once one is told to read again', async () => {
+  test('is changed at the version that was read; of two simultaneous changes one is refused', async () => {
     const { id } = await made()
     const answer = await patch(id, { outcome: 'No damage since.', rationale: null }, grace, { 'if-match': '"1"' })
     expect(answer.body).toMatchObject({ outcome: 'No damage since.', rationale: null, version: 2 })
@@ -264,8 +264,8 @@ describe('discussion and outcome', () => {
   })
 })
 
-describe('lists', () => {
-  test('by project, status, tag and words, page by page, without bodies', async () => {
+describe('GET /api/decisions', () => {
+  test('filters by project, status, tag and words, page by page, without bodies', async () => {
     const own = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Lists') })).body.id
     const long = 'x '.repeat(200)
     const word = unique('zebra').replaceAll('-', '')
@@ -296,7 +296,7 @@ describe('lists', () => {
     expect((await stranger.fetch<DecisionPage>('GET', `/api/decisions?projectId=${own}`)).body.items).toEqual([])
   })
 
-  test('a key that may only read decides nothing', async () => {
+  test('is allowed with a read-only key, which cannot log decisions', async () => {
     const key = await apiKey(t, ada, ['decisions:read'])
     const as = { authorization: `Bearer ${key}` }
     expect((await call(t, 'GET', '/api/decisions', undefined, as)).status).toBe(200)
@@ -304,8 +304,8 @@ describe('lists', () => {
   })
 })
 
-describe('as agents do it', () => {
-  test('log, list by words, discuss and tell the outcome, by the beginning of an id', async () => {
+describe('an agent', () => {
+  test('logs, finds, discusses and closes decisions by the beginning of an id', async () => {
     const agent = (await ada.fetch<{ id: string }>('POST', '/api/agents', { name: 'Builder', scope: 'team' })).body.id
     const token = await mcpToken(t, ada, { projectId: project, agentId: agent })
     const client = (await ways['v2 client, HTTP 2026-07-28']?.(t.url, token)) as NonNullable<

@@ -47,7 +47,7 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(() => t.close())
 
-describe('the printed link', () => {
+describe('the printed link of the demo', () => {
   test('signs in as the visitor, once, in any browser', async () => {
     expect(link).toMatch(/^\/magic#svc_/)
     const me = await call(t, 'GET', '/api/auth/me', undefined, { authorization: `Bearer ${token}` })
@@ -62,14 +62,14 @@ describe('the printed link', () => {
     expect((await follow(second)).status).toBe(410)
   })
 
-  test('of a server that ended without a stop does not work in the next one, demo or not', async () => {
+  test('does not work in the next server if its own server ended without a stop', async () => {
     const left = await open()
     expect(await prepare(systemCtx(t))).toBeUndefined()
     expect((await follow(left)).status).toBe(410)
     expect(await prepare(systemCtx(t), true)).toMatch(/^\/magic#svc_/)
   })
 
-  test('is stored only as a hash, and made only by the machine', async () => {
+  test('is stored only as a hash, and created only by the machine', async () => {
     const secret = (await open()).split('#')[1] as string
     const rows = await t.app.db.select().from(oneTimeSecrets).where(eq(oneTimeSecrets.purpose, 'printed_link'))
     expect(rows.length).toBeGreaterThan(0)
@@ -80,7 +80,7 @@ describe('the printed link', () => {
   })
 })
 
-describe('the visitor sees', () => {
+describe('the visitor of the demo sees', () => {
   test('records of every kind', async () => {
     const [epic] = await list<{ id: string }>('/projects/lantern/epics')
     const paths = {
@@ -135,7 +135,7 @@ describe('the visitor sees', () => {
     expect(body.reviews).toMatchObject([{ verdict: 'changes_requested', actor: { name: 'Ben Okafor' } }])
   })
 
-  test('decisions, specs, sessions, memories and repositories in all their states', async () => {
+  test('decisions, specs, sessions, memories and repositories in every state', async () => {
     expect(values(await list('/decisions'), 'status')).toEqual(
       new Set(['proposed', 'accepted', 'rejected', 'superseded']),
     )
@@ -152,14 +152,14 @@ describe('the visitor sees', () => {
     expect((await list('/admin/issues')).length).toBeGreaterThan(1)
   })
 
-  test('what waits for them', async () => {
+  test('their inbox with open notices', async () => {
     const unread = await list('/notifications?unread=true')
     for (const reason of ['review', 'mention', 'assignment', 'invite', 'question', 'decision'])
       expect(values(unread, 'reason')).toContain(reason)
   })
 })
 
-describe('its settings', () => {
+describe('the settings of the demo', () => {
   const real = {
     DATA_DIR: '/srv/tutti',
     DATABASE_URL: 'postgres://tutti@127.0.0.1/tutti',
@@ -173,7 +173,7 @@ describe('its settings', () => {
       else process.env[name] = value
   })
 
-  test('take the place of a real installation neither from the environment nor from a file', () => {
+  test('ignore a real installation’s data folder and database in the environment and in files', () => {
     const own = { DATA_DIR: resolve('tutti-demo'), DB_CONNECTION: 'pglite' as const }
     const file = join(t.app.config.DATA_DIR, 'real.env')
     writeFileSync(
@@ -191,7 +191,7 @@ describe('its settings', () => {
   })
 })
 
-test('an agent is briefed about its project in at most 1,000 tokens, what to do first', async () => {
+test('an agent gets a brief of the demo project in at most 1,000 tokens, with what to do first', async () => {
   const ctx = contextOf(t.app, await t.app.auth.authenticate(token))
   for (const [name, input] of [
     ['get_context', { project: 'lantern' }],
@@ -209,7 +209,7 @@ test('an agent is briefed about its project in at most 1,000 tokens, what to do 
   }
 })
 
-test('its history covers a month, in order, and ends now', async () => {
+test('the history of the demo covers a month, in order, and ends now', async () => {
   const { rows } = await t.app.driver.query(
     `select count(*)::text, min(at)::text, bool_and(at >= before)::text, bool_and(at <= $1)::text
      from (select at, coalesce(lag(at) over (order by seq), at) as before from events where at < $1) e`,
@@ -221,7 +221,7 @@ test('its history covers a month, in order, and ends now', async () => {
   expect(inOrder).toEqual(['true', 'true'])
 })
 
-test('a second start changes nothing but the link; one that was interrupted is refused', async () => {
+test('a second start of the demo changes only the link; after an interrupted start it is refused', async () => {
   const tables = await t.app.db.execute<{ name: string }>(
     sql`select tablename as name from pg_tables where schemaname = 'public' order by 1`,
   )

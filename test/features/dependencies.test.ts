@@ -34,8 +34,8 @@ const chain = async (): Promise<[Task, Task]> => {
   return [first, await newTask(team.member, team.project, { blockedBy: [first.key] })]
 }
 
-describe('what waits', () => {
-  test('is not started, reviewed or finished by any way, and says what it waits for', async () => {
+describe('a blocked task', () => {
+  test('cannot be started, reviewed or completed by any route, and names its blockers', async () => {
     const [first, second] = await chain()
     expect(second.blockedBy).toEqual([first.key])
     for (const status of ['in_progress', 'in_review', 'done']) {
@@ -57,7 +57,7 @@ describe('what waits', () => {
       expect((await patch(team.member, second, { status })).status).toBe(200)
   })
 
-  test('is seen from both ends, closed ones too', async () => {
+  test('is listed at its blockers and names them, closed ones too', async () => {
     const [first, second] = await chain()
     await complete(team.member, first)
     const [a, b] = [(await get(team.viewer, first)).body, (await get(team.viewer, second)).body]
@@ -67,7 +67,7 @@ describe('what waits', () => {
     expect(b.blockedBy).toEqual([])
   })
 
-  test('is closed all the same by a person who says so, which is written down; by nobody else', async () => {
+  test('can be closed by a person who forces it, which is recorded, and by no one else', async () => {
     const [first, second] = await chain()
     const key = await apiKey(t, team.member)
     const byKey = (path: string, body: object) =>
@@ -82,7 +82,7 @@ describe('what waits', () => {
     })
   })
 
-  test('is free when the last blocker is closed, cancelled or deleted: who is assigned hears of it, and what was blocked is to do again', async () => {
+  test('becomes free when its last blocker is closed, cancelled or deleted, and its assignee is notified', async () => {
     for (const close of [
       (task: Task) => complete(team.member, task),
       (task: Task) => patch(team.member, task, { status: 'cancelled' }),
@@ -102,7 +102,7 @@ describe('what waits', () => {
     }
   })
 
-  test('the answer and the event say what was freed, and what has to wait again', async () => {
+  test('is named in the answer and the event that frees or blocks it', async () => {
     const [first, second] = await chain()
     const done = await patch(team.member, first, { status: 'done' })
     expect(done.body.freed).toMatchObject([{ id: second.id, key: second.key, title: second.title }])
@@ -112,7 +112,7 @@ describe('what waits', () => {
     await expectRefusal(t, await claim(team.member, second), 409, 'conflict.blocked')
   })
 
-  test('two who close its last two blockers at the same moment free it, every time', async () => {
+  test('becomes free when two people close its last two blockers at the same moment', async () => {
     for (const _ of times(8, (i) => i)) {
       const blockers = await Promise.all([newTask(team.member, team.project), newTask(team.member, team.project)])
       const waiting = await newTask(team.member, team.project, {
@@ -126,7 +126,7 @@ describe('what waits', () => {
     }
   })
 
-  test('a dependency and a claim at the same moment: it is not begun while it waits, unless it was begun before', async () => {
+  test('is not started by a claim at the moment it is blocked, unless the claim came first', async () => {
     for (const _ of times(8, (i) => i)) {
       const [blocker, task] = await Promise.all([
         newTask(team.member, team.project),
@@ -144,8 +144,8 @@ describe('what waits', () => {
   })
 })
 
-describe('circles', () => {
-  test('are refused with the way round, and leave what was', async () => {
+describe('circular dependencies', () => {
+  test('are refused with the tasks of the circle, and change nothing', async () => {
     const [a, b] = await chain()
     const c = await newTask(team.member, team.project, { blockedBy: [b.key] })
     const problem = await expectRefusal(t, await patch(team.member, a, { blockedBy: [c.key] }), 409, 'conflict.cycle')
@@ -154,7 +154,7 @@ describe('circles', () => {
     expect((await get(team.member, a)).body.blockedBy).toEqual([])
   })
 
-  test('are not made by two at once, each of whom sees nothing wrong', async () => {
+  test('are not created by two simultaneous changes that are valid alone', async () => {
     for (const _ of times(10, (i) => i)) {
       const [a, b] = await Promise.all([newTask(team.member, team.project), newTask(team.member, team.project)])
       const answers = await Promise.all([
@@ -165,7 +165,7 @@ describe('circles', () => {
     }
   })
 
-  test('are looked for in no time where there are more ways than anybody could walk', async () => {
+  test('are found quickly in a graph with very many paths', async () => {
     // Twelve layers of three, each waiting for all three before it: half a million ways.
     const project = await newProject(team.member)
     let before: string[] = []
@@ -186,7 +186,7 @@ describe('circles', () => {
     expect(performance.now() - began).toBeLessThan(allowing(5000))
   })
 
-  test('through a deleted task are none, and it does not come back while it would make one', async () => {
+  test('are not counted through a deleted task, which cannot be restored while it would close a circle', async () => {
     const [a, b] = await chain()
     const c = await newTask(team.member, team.project, { blockedBy: [b.key] })
     await remove(team.member, b)
@@ -198,8 +198,8 @@ describe('circles', () => {
   })
 })
 
-describe('who sees whom', () => {
-  test('a blocker in a private project counts for everybody, but who cannot see it learns only that there is one', async () => {
+describe('a dependency across projects', () => {
+  test('on a task of a private project blocks everyone, but shows others only that there is a blocker', async () => {
     const secret = await newProject(team.owner, { visibility: 'private' })
     const hidden = await newTask(team.owner, secret, { title: 'The merger' })
     const task = await newTask(team.owner, team.project, { blockedBy: [hidden.key] })
@@ -230,7 +230,7 @@ describe('who sees whom', () => {
     expect((await get(team.owner, other)).body.blockedBy).toEqual([])
   })
 
-  test('what the feed tells of a task names no task of a private project', async () => {
+  test('does not name tasks of private projects in the activity feed', async () => {
     const secret = await newProject(team.owner, { visibility: 'private' })
     const hidden = await newTask(team.owner, secret, { title: 'The merger' })
     const task = await newTask(team.owner, team.project, { blockedBy: [hidden.key] })
@@ -241,7 +241,7 @@ describe('who sees whom', () => {
     expect(JSON.stringify(feed.body)).not.toContain(hidden.key)
   })
 
-  test('who has left the team is not told what became of its tasks', async () => {
+  test('does not notify people who have left the team', async () => {
     const own = await newTeam()
     const first = await newTask(own.owner, own.project)
     const waiting = await newTask(own.owner, own.project, { blockedBy: [first.key], assignee: own.other.userId })
@@ -250,7 +250,7 @@ describe('who sees whom', () => {
     expect(await noticesTo(own.other, waiting)).toEqual(['assignment'])
   })
 
-  test("another team's task can be named by nobody, not even by who is in both", async () => {
+  test('is refused for a task of another team, even to members of both', async () => {
     const theirs = await newTeam()
     const task = await newTask(theirs.owner, await newProject(theirs.owner, { key: 'QXZ' }))
     const mine = await newTask(team.owner, team.project)
@@ -260,7 +260,7 @@ describe('who sees whom', () => {
   })
 })
 
-test('other ties are no order of work: made, seen from both ends, and taken away again', async () => {
+test('links that are no dependencies are added, seen from both ends, and removed again', async () => {
   const [a, b] = await Promise.all([newTask(team.member, team.project), newTask(team.member, team.project)])
   const tie = (kind: string | null) => team.member.fetch('POST', `/api/tasks/${a.id}/relations`, { task: b.key, kind })
   await expectEvent(t, await tie('duplicates'), 'task.related')
@@ -276,7 +276,7 @@ test('other ties are no order of work: made, seen from both ends, and taken away
   ).toBe(422)
 })
 
-test('a circle is found among many, and that there is none is known without looking again from each', () => {
+test('circleIn finds one circle among many edges, and visits each node once', () => {
   const chain = times(2000, (i) => times(Math.min(i, 10), (j) => ({ from: `${i}`, to: `${i - j - 1}` }))).flat()
   const began = performance.now()
   expect(circleIn(chain)).toBeUndefined()

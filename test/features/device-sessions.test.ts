@@ -43,8 +43,8 @@ const securityNotices = async (who: Person) =>
     .filter(({ reason }) => reason === 'security')
     .map(({ title, message }) => [title, message])
 
-describe('an administrator’s device', () => {
-  test('is refused on every route of the administration, with the page to use instead', async () => {
+describe('the device session of an administrator', () => {
+  test('is refused on every admin route, with the page to use instead', async () => {
     const routes = documented(t.server.routes).filter((route) => actionOf(route).rule.admin)
     expect(routes.length).toBeGreaterThan(20)
     for (const route of routes) {
@@ -53,7 +53,7 @@ describe('an administrator’s device', () => {
       expect([route.path, status, body.next]).toEqual([route.path, 403, [{ page: '/settings/profile' }]])
     }
   })
-  test('does not enter a team, reset a password or create a key', async () => {
+  test('cannot enter a team, reset a password or create a key', async () => {
     const team = await newTeam()
     const members = `/api/admin/teams/${team.id}/members`
     for (const [method, path, body] of [
@@ -68,7 +68,7 @@ describe('an administrator’s device', () => {
   })
 })
 
-test('a device creates MCP tokens for its agents, but for no longer than 90 days', async () => {
+test('a device session creates MCP tokens for its agents that last at most 90 days', async () => {
   const mine = await deviceOf(ada)
   const create = (more: object) =>
     mine<{ expiresAt: string }>('POST', '/api/mcp-tokens', { name: 'a', organizationId: ada.organizationId, ...more })
@@ -79,8 +79,8 @@ test('a device creates MCP tokens for its agents, but for no longer than 90 days
   expect((await ada.fetch('POST', '/api/mcp-tokens', years)).status).toBe(201)
 })
 
-describe('an administrator in other people’s teams', () => {
-  test('needs a fresh proof', async () => {
+describe('an administrator who manages a foreign team', () => {
+  test('needs a recent confirmation of identity', async () => {
     const team = await newTeam()
     const stale = await staleSession(admin)
     const { userId } = await person(t)
@@ -97,7 +97,7 @@ describe('an administrator in other people’s teams', () => {
     }
   })
 
-  test('is reported to those who own the team', async () => {
+  test('is reported to the owners of the team', async () => {
     const [team, owner, other] = [await newTeam(), await person(t), await person(t, { name: 'Mary' })]
     const members = `/api/admin/teams/${team.id}/members`
     await admin.fetch('POST', members, { userId: owner.userId, role: 'owner' })
@@ -121,8 +121,8 @@ describe('an administrator in other people’s teams', () => {
   })
 })
 
-describe('whoever is not an owner at a browser', () => {
-  test('makes nobody an admin or owner, and the refusal names the page', async () => {
+describe('granting the role admin or owner', () => {
+  test('is refused to devices, keys and impersonators, with the page to use instead', async () => {
     const boss = await person(t)
     const team = boss.organizationId
     const mary = await member(t, boss, 'viewer', 'Mary')
@@ -145,7 +145,7 @@ describe('whoever is not an owner at a browser', () => {
       }
   })
 
-  test('needs a fresh proof at the browser too, to give a role or to invite to one', async () => {
+  test('needs a recent confirmation of identity at a browser, also for an invitation', async () => {
     const boss = await person(t)
     const mary = await member(t, boss, 'member', 'Mary')
     const stale = await staleSession(boss)
@@ -162,7 +162,7 @@ describe('whoever is not an owner at a browser', () => {
   })
 })
 
-test('the other owners are told who became an admin or owner, and of nothing less', async () => {
+test('the other owners are notified of new admins and owners only', async () => {
   const boss = await person(t)
   const [other, admin, mary] = [
     await member(t, boss, 'owner'),
@@ -189,8 +189,8 @@ test('the other owners are told who became an admin or owner, and of nothing les
   expect(body.items[0]?.link).toBe(`/teams/${boss.organizationId}`)
 })
 
-describe('gates', () => {
-  test('are not overridden or changed from a device or with a key, and the refusal names the page', async () => {
+describe('gates of a workflow', () => {
+  test('cannot be overridden or changed from a device or with a key, and the refusal names the page', async () => {
     const mine = await deviceOf(ada)
     const project = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Gates') })).body
     const made = await ada.fetch<{ id: string }>('POST', `/api/projects/${project.id}/features`, { title: 'Gate' })
@@ -210,7 +210,7 @@ describe('gates', () => {
   })
 })
 
-test('a key bound to one team sees and changes nothing of its user’s account', async () => {
+test('a key bound to one team can neither read nor change its user’s account', async () => {
   const { body } = await ada.fetch<{ token: string }>('POST', '/api/settings/api-keys', {
     name: 'bound',
     organizationId: ada.organizationId,

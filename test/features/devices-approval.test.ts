@@ -24,8 +24,8 @@ beforeEach(async () => {
   eve = await person(t, { name: 'Eve' })
 })
 
-describe('D2: whose it is', () => {
-  test('the first signed-in viewer claims it; for others it does not exist', async () => {
+describe('D2: a device code', () => {
+  test('belongs to the first signed-in viewer; other users do not find it', async () => {
     const { deviceCode, userCode } = await d.request()
     const seen = await look(ada, userCode)
     expect(seen.body).toEqual({
@@ -48,7 +48,7 @@ describe('D2: whose it is', () => {
     expect((await approve(eve, userCode)).status).toBe(404)
   })
 
-  test('however it is typed', async () => {
+  test('is accepted however it is typed', async () => {
     const { userCode } = await d.request()
     const bare = userCode.replace('-', '')
     for (const typed of [
@@ -63,7 +63,7 @@ describe('D2: whose it is', () => {
       expect([typed, (await look(ada, typed)).body.errors?.[0]?.pointer]).toEqual([typed, '/userCode'])
   })
 
-  test('of many who look or approve at once, one gets it', async () => {
+  test('goes to one of many who open or approve it at once', async () => {
     const crowd = [ada, eve, ...(await Promise.all(times(4, () => person(t))))]
     const seen = await d.request()
     const looks = await Promise.all(crowd.map((who) => look(who, seen.userCode)))
@@ -75,7 +75,7 @@ describe('D2: whose it is', () => {
     expect((await d.poll(blind.deviceCode)).body.user.id).toBe(winner.userId)
   })
 
-  test('yes and no at once: one of them counts', async () => {
+  test('is either approved or denied if both are sent at once', async () => {
     for (const _ of times(5, () => 0)) {
       const { deviceCode, userCode } = await d.request()
       const [yes, no] = await Promise.all([approve(ada, userCode), approve(ada, userCode, { deny: true })])
@@ -85,8 +85,8 @@ describe('D2: whose it is', () => {
   })
 })
 
-describe('D3: who may approve', () => {
-  test('keys, MCP tokens, devices and impersonators neither look nor approve', async () => {
+describe('D3: approving a device', () => {
+  test('is refused to keys, MCP tokens, devices and impersonators, as is looking at it', async () => {
     const own = await d.request()
     await approve(ada, own.userCode)
     const device = (await d.poll(own.deviceCode)).body
@@ -112,7 +112,7 @@ describe('D3: who may approve', () => {
     expect((await approve(ada, userCode)).status).toBe(200)
   })
 
-  test('a session that is older than 15 minutes looks, but does not approve', async () => {
+  test('needs a session younger than 15 minutes; an older one can only look', async () => {
     clock.forward({ minutes: 15, seconds: 1 })
     const { body } = await call<SignedIn>(t, 'POST', '/api/auth/refresh', { refreshToken: ada.refreshToken })
     const old = d.as(ada, body.token)
@@ -123,7 +123,7 @@ describe('D3: who may approve', () => {
     expect((await approve(d.as(ada, fresh.token), userCode)).status).toBe(200)
   })
 
-  test("a device's session renews itself, and never becomes one that may approve", async () => {
+  test('stays impossible for the session of a device, however often it is renewed', async () => {
     const { deviceCode, userCode } = await d.request()
     await approve(ada, userCode)
     const first = (await d.poll(deviceCode)).body
@@ -138,11 +138,11 @@ describe('D3: who may approve', () => {
   })
 })
 
-describe('D4: guessing', () => {
+describe('D4: guessing device codes', () => {
   const wrong = (i: number): string =>
     `BCDF-${[...i.toString().padStart(4, '0')].map((d) => 'BCDFGHJKLM'[Number(d)]).join('')}`
 
-  test('five wrong codes in a session, then nothing for ten minutes', async () => {
+  test('stops after five wrong codes in a session, for ten minutes', async () => {
     const { userCode } = await d.request()
     for (const i of times(4, (n) => n)) expect((await look(ada, wrong(i))).status).toBe(404)
     // Neither a right one nor a slip of the finger changes the count.
@@ -157,7 +157,7 @@ describe('D4: guessing', () => {
     expect((await approve(ada, (await d.request()).userCode)).status).toBe(200)
   })
 
-  test('ten wrong codes from a network, by any user', async () => {
+  test('stops after ten wrong codes from a network, by any user', async () => {
     const from = network()
     const nearby = { 'x-forwarded-for': from['x-forwarded-for']?.replace('::7', '::ffff:8') as string }
     const crowd = await Promise.all(times(3, () => person(t)))
@@ -168,7 +168,7 @@ describe('D4: guessing', () => {
     expect((await look(ada, userCode)).status).toBe(200)
   })
 
-  test('twenty at once: no more than five are looked at', async () => {
+  test('stops after five of twenty simultaneous attempts', async () => {
     const answers = await Promise.all(times(20, (i) => look(ada, wrong(i))))
     expect(statuses(answers)).toEqual([...times(5, () => 404), ...times(15, () => 429)])
   })

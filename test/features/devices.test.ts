@@ -25,8 +25,8 @@ beforeEach(async () => {
   ada = await provedPerson(t)
 })
 
-describe('D1: asking and polling', () => {
-  test('the codes are long and short, random, and kept as hashes only', async () => {
+describe('D1: requesting and polling a device code', () => {
+  test('returns random codes, a long and a short one, and stores only their hashes', async () => {
     const many = await Promise.all(times(25, () => d.request()))
     for (const { deviceCode, userCode, ...rest } of many) {
       expect(Buffer.from(deviceCode, 'base64url')).toHaveLength(32)
@@ -49,7 +49,7 @@ describe('D1: asking and polling', () => {
     for (const { userCode } of many) expect(stored).not.toContain(hashSecret(userCode.replace('-', '')))
   })
 
-  test('the device may name itself; the name stays on one line', async () => {
+  test('accepts a name for the device and keeps it on one line', async () => {
     const shown = async (body: object) => (await look(ada, (await d.request(body)).userCode)).body.clientName
     expect(await shown({})).toBe('Unnamed device')
     expect(await shown({ clientName: 'tutti on laptop\u202e\n\u0007!' })).toBe('tutti on laptop !')
@@ -57,7 +57,7 @@ describe('D1: asking and polling', () => {
       expect((await call(t, 'POST', '/api/auth/device/request', body, network())).status).toBe(422)
   })
 
-  test('pending, then slow_down five seconds more each time, for good', async () => {
+  test('answers pending, then slow_down with five more seconds each time', async () => {
     const { deviceCode } = await d.request()
     const first = await d.expectPoll(deviceCode, 'authorization_pending')
     expect(first.headers.get('retry-after')).toBe('5')
@@ -74,7 +74,7 @@ describe('D1: asking and polling', () => {
     expect(await d.row(deviceCode)).toMatchObject({ status: 'pending', interval: 20 })
   })
 
-  test('of twenty polls at once all but the first are slowed down', async () => {
+  test('slows down all but the first of twenty simultaneous polls', async () => {
     const { deviceCode } = await d.request()
     const answers = await Promise.all(times(20, () => d.poll(deviceCode)))
     expect(answers.map((a) => a.body.error).sort()).toEqual([
@@ -84,7 +84,7 @@ describe('D1: asking and polling', () => {
     expect((await d.row(deviceCode))?.interval).toBe(100)
   })
 
-  test('approved: a session, once, also when polled too soon', async () => {
+  test('returns a session once after the approval, also when polled too soon', async () => {
     const { deviceCode, userCode } = await d.request()
     await d.expectPoll(deviceCode, 'authorization_pending')
     expect((await approve(ada, userCode)).body).toMatchObject({ status: 'approved', clientName: 'tutti on laptop' })
@@ -102,7 +102,7 @@ describe('D1: asking and polling', () => {
     expect((await look(ada, userCode)).body.status).toBe('used')
   })
 
-  test('denied', async () => {
+  test('answers access_denied after a refusal', async () => {
     const { deviceCode, userCode } = await d.request()
     expect((await approve(ada, userCode, { deny: true })).body.status).toBe('denied')
     await d.expectPoll(deviceCode, 'access_denied')
@@ -114,7 +114,7 @@ describe('D1: asking and polling', () => {
     await d.expectPoll(deviceCode, 'access_denied')
   })
 
-  test('expired after 600 seconds, whatever was answered', async () => {
+  test('answers expired_token after 600 seconds, whatever was decided', async () => {
     const [pending, approved, denied] = await Promise.all([d.request(), d.request(), d.request()])
     clock.forward({ seconds: 599 })
     await approve(ada, approved.userCode)
@@ -129,7 +129,7 @@ describe('D1: asking and polling', () => {
     expect(await t.app.db.select().from(loginSessions).where(eq(loginSessions.userId, ada.userId))).toHaveLength(1)
   })
 
-  test('a restart changes nothing', async () => {
+  test('continues after a restart', async () => {
     const before = await d.start()
     const [waiting, answered] = await Promise.all([d.request({}, before), d.request({}, before)])
     await d.expectPoll(waiting.deviceCode, 'authorization_pending', before)
@@ -143,7 +143,7 @@ describe('D1: asking and polling', () => {
     await d.expectPoll(answered.deviceCode, 'expired_token', after)
   })
 
-  test('of 20 polls at once on two instances exactly one gets the session', async () => {
+  test('returns the session to exactly one of 20 simultaneous polls on two instances', async () => {
     const other = await d.start()
     const { deviceCode, userCode } = await d.request()
     await approve(ada, userCode)
@@ -157,7 +157,7 @@ describe('D1: asking and polling', () => {
     ).toEqual(['device', 'password'])
   })
 
-  test('one network may ask so often; another is not kept waiting', async () => {
+  test('is limited for each network', async () => {
     const few = await d.start({ RATE_LIMIT_DEVICE: '3' })
     const from = network()
     const ask = (headers: Record<string, string>) => call(few, 'POST', '/api/auth/device/request', {}, headers)
@@ -173,8 +173,8 @@ describe('D1: asking and polling', () => {
   })
 })
 
-describe('D5: theft, and being told', () => {
-  test('what the person sees does not sign in anybody', async () => {
+describe('D5: theft of a device code', () => {
+  test('is useless with only the code that the person sees', async () => {
     const { deviceCode, userCode } = await d.request()
     await approve(ada, userCode)
     const stored = await d.row(deviceCode)
@@ -192,14 +192,14 @@ describe('D5: theft, and being told', () => {
     expect((await d.poll(deviceCode)).status).toBe(200)
   })
 
-  test('an approved device that has not asked yet gets nothing once the account was cleaned up', async () => {
+  test('gives no session once the account was taken over by the operator', async () => {
     const { deviceCode, userCode } = await d.request()
     await approve(ada, userCode)
     await accounts.createAdmin(systemCtx(t), { email: ada.email, name: 'Ada', password: PASSWORD })
     await d.expectPoll(deviceCode, 'expired_token')
   })
 
-  test('nor when it was suspended', async () => {
+  test('gives no session once the account was suspended', async () => {
     const { deviceCode, userCode } = await d.request()
     await approve(ada, userCode)
     await t.app.driver.query(`update users set status = 'suspended' where id = $1`, [ada.userId])
@@ -208,7 +208,7 @@ describe('D5: theft, and being told', () => {
     await d.expectPoll(deviceCode, 'expired_token')
   })
 
-  test('the person is mailed and notified, and every step leaves a trace without a secret', async () => {
+  test('is noticed: the person gets a mail and a notice, and every step leaves an event without secrets', async () => {
     const asked = await call<DeviceStarted>(
       t,
       'POST',
@@ -252,7 +252,7 @@ describe('D5: theft, and being told', () => {
     })
   })
 
-  test('a second device does not take away the notice about the first', async () => {
+  test('is noticed for each device: a second notice does not replace the first', async () => {
     for (const clientName of ['first', 'second']) {
       const { deviceCode, userCode } = await d.request({ clientName })
       await approve(ada, userCode)
@@ -265,7 +265,7 @@ describe('D5: theft, and being told', () => {
     ])
   })
 
-  test('no mail goes to an address that was never proved: it may be a stranger’s', async () => {
+  test('sends no mail to an unconfirmed address, which may belong to a stranger', async () => {
     const eve = await person(t)
     const { deviceCode, userCode } = await d.request({ clientName: 'You have won: evil.example' })
     await approve(eve, userCode)
@@ -273,7 +273,7 @@ describe('D5: theft, and being told', () => {
     expect(await mailRows(t, eve.email, 'new_device')).toEqual([])
   })
 
-  test('an instance can do without', async () => {
+  test('is impossible where the operator switched devices off', async () => {
     const { deviceCode, userCode } = await d.request()
     await approve(ada, userCode)
     const off = await d.start({ DEVICE_FLOW: 'off' })

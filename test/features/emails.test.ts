@@ -47,8 +47,8 @@ const undo = (at: TestApp, token: string) => post(at, 'email-change/undo', { tok
 const kinds = async (at: TestApp, email: string) => (await mailRows(at, email)).map((m) => m.kind)
 const provedAt = async (who: Person) => (await userRow(t, who.userId))?.emailVerifiedAt
 
-describe('proving an address', () => {
-  test('a new account gets the mail, and proves it while signed in', async () => {
+describe('confirming an address', () => {
+  test('is requested by mail after registration, and done while signed in', async () => {
     const ada = await person(t)
     const mail = await keptMail(t, ada.email, 'verify_email')
     expect(mail.text).toContain(`${t.app.url}/verify-email#svc_one_`)
@@ -64,7 +64,7 @@ describe('proving an address', () => {
     expect((await mailRows(t, ada.email)).filter((m) => m.sealed)).toEqual([])
   })
 
-  test('the mail comes again on request, and the link before it stops working', async () => {
+  test('can be requested again, which invalidates the earlier link', async () => {
     const ada = await person(t)
     const first = await linkTo(t, ada.email, 'verify_email')
     expect((await verify(t, ada.token)).body).toEqual(kept)
@@ -78,7 +78,7 @@ describe('proving an address', () => {
     expect((await mailRows(t, ada.email)).length).toBe(before)
   })
 
-  test('only signed in to that account: the receiver of the mail cannot prove an account that a stranger created with their address', async () => {
+  test('is refused unless signed in, so that a mailbox owner does not confirm a stranger’s account', async () => {
     const [thief, victim] = [await person(t), await person(t)]
     const token = await linkTo(t, thief.email, 'verify_email')
     expect((await call(t, 'POST', '/api/auth/verify-email', { token })).status).toBe(401)
@@ -90,7 +90,7 @@ describe('proving an address', () => {
     expect((await verify(t, thief.token, { token })).body).toEqual({ verified: true })
   })
 
-  test('lives 24 hours', async () => {
+  test('is possible for 24 hours', async () => {
     const ada = await person(timed)
     const early = await linkTo(timed, ada.email, 'verify_email')
     clock.forward({ days: 1, seconds: -1 })
@@ -107,7 +107,7 @@ describe('proving an address', () => {
     )
   })
 
-  test('mails as seldom as any other mail', async () => {
+  test('is limited to the usual number of mails', async () => {
     const limited = await testApp({ background: 'off', RATE_LIMIT_MAIL: '3' }, clock.now)
     const ada = await person(limited)
     expect([(await verify(limited, ada.token)).status, (await verify(limited, ada.token)).status]).toEqual([200, 429])
@@ -115,8 +115,8 @@ describe('proving an address', () => {
   })
 })
 
-describe('another address', () => {
-  test('is confirmed from the new mailbox, ends every credential, and the old mailbox is told', async () => {
+describe('changing the address', () => {
+  test('is confirmed from the new mailbox, ends every credential, and notifies the old mailbox', async () => {
     const ada = await provedPerson(t)
     const held = await everyCredential(t, ada)
     const again = await everyCredential(t, ada)
@@ -146,7 +146,7 @@ describe('another address', () => {
     expect(told.map((n) => n.reason)).toEqual(['security'])
   })
 
-  test('does not tell whether an address has an account; its mailbox is told', async () => {
+  test('does not reveal whether an address has an account; its mailbox is notified', async () => {
     const [ada, grace] = [await person(t), await person(t)]
     const pending = await changeLink(t, ada, newAddress())
     const asked = await post(t, 'email-change', { email: grace.email.toUpperCase() }, ada.token)
@@ -163,18 +163,18 @@ describe('another address', () => {
     await expectRefusal(t, await confirm(t, ada, pending), 410, 'gone')
   })
 
-  test('cannot be asked for without end: an account is not good for writing to strangers', async () => {
+  test('is limited, so that an account cannot be used to mail strangers', async () => {
     const ada = await person(t)
     const asked = await Promise.all(times(12, () => post(t, 'email-change', { email: newAddress() }, ada.token)))
     expect(statuses(asked)).toEqual([...times(10, () => 200), 429, 429])
   })
 
-  test('that is the own one already is refused', async () => {
+  test('to the current one is refused', async () => {
     const ada = await person(t)
     await expectRefusal(t, await post(t, 'email-change', { email: ada.email.toUpperCase() }, ada.token), 422, 'invalid')
   })
 
-  test('needs a fresh proof of who one is: no old session, device, key or impersonator', async () => {
+  test('requires a recent confirmation of identity: no old session, device, key or impersonator', async () => {
     const ada = await person(timed)
     const change = (token: string) => post(timed, 'email-change', { email: newAddress() }, token)
     const { token: device } = await deviceSession(timed, ada.userId)
@@ -185,7 +185,7 @@ describe('another address', () => {
     expect((await call(timed, 'POST', '/api/auth/email-change', { email: newAddress() })).status).toBe(401)
   })
 
-  test('the link lives an hour, and dies with a new password and with suspension', async () => {
+  test('with the mailed link works for an hour, and not after a new password or suspension', async () => {
     const ada = await person(timed, { confirmed: true })
     const late = await changeLink(timed, ada, newAddress())
     clock.forward({ minutes: 60 })
@@ -205,7 +205,7 @@ describe('another address', () => {
     await expectRefusal(t, await confirm(t, eve, token), 401, 'unauthenticated')
   })
 
-  test('that somebody else took meanwhile is refused; of two who are to get it at once, one does', async () => {
+  test('to one that is taken meanwhile is refused; of two simultaneous claims one succeeds', async () => {
     const [ada, grace, eve] = [await person(t), await person(t), await person(t)]
     const taken = newAddress()
     const token = await changeLink(t, ada, taken)
@@ -219,7 +219,7 @@ describe('another address', () => {
     expect(statuses(await Promise.all(links.map(({ who, link }) => confirm(t, who, link))))).toEqual([200, 409])
   })
 
-  test('belongs to one account when somebody registers with it at the moment of the confirmation', async () => {
+  test('while someone registers with the new one leaves it to one account', async () => {
     for (const _ of times(4, () => 0)) {
       const [ada, wanted] = [await person(t), newAddress()]
       const token = await changeLink(t, ada, wanted)
@@ -236,7 +236,7 @@ describe('another address', () => {
     }
   })
 
-  test('of five confirmations at once, one counts', async () => {
+  test('counts once for five simultaneous confirmations', async () => {
     const ada = await person(t)
     const token = await changeLink(t, ada, newAddress())
     const [first, ...others] = statuses(await Promise.all(times(5, () => confirm(t, ada, token))))
@@ -245,7 +245,7 @@ describe('another address', () => {
     for (const status of others) expect([401, 410]).toContain(status)
   })
 
-  test('cannot be given to a stranger who presses a button: only who is signed in to the account confirms', async () => {
+  test('is confirmed only by a user who is signed in to the account', async () => {
     const [thief, victim] = [await provedPerson(t), await person(t)]
     const token = await changeLink(t, thief, newAddress())
     await expectRefusal(t, await post(t, 'email-change/confirm', { token }), 401, 'unauthenticated')
@@ -256,14 +256,14 @@ describe('another address', () => {
   })
 })
 
-describe('undoing it', () => {
+describe('undoing a change of address', () => {
   /** A thief with a fresh session moves the account to another mailbox. */
   const moved = async (at: TestApp, from: { token: string }, email = newAddress()): Promise<SignedIn> => {
     expect((await confirm(at, from, await changeLink(at, from, email))).status).toBe(200)
     return (await login(at, email)).body
   }
 
-  test('restores the old address and locks everybody out, with everything the thief set up', async () => {
+  test('restores the old address and ends all access, including everything the thief set up', async () => {
     const ada = await provedPerson(t)
     const thief = await moved(t, ada)
     await addPasskey(t, ada.userId)
@@ -314,7 +314,7 @@ describe('undoing it', () => {
     }
   })
 
-  test('does not exist for an address that was never proved: its owner may be a stranger', async () => {
+  test('is impossible for an address that was never confirmed, because it may belong to a stranger', async () => {
     const ada = await person(t)
     await moved(t, ada)
     expect(await kinds(t, ada.email)).toEqual(['verify_email'])
@@ -340,7 +340,7 @@ describe('undoing it', () => {
     await expectRefusal(t, await undo(t, thiefs), 410, 'gone')
   })
 
-  test('the thief’s own way back does not take away hers', async () => {
+  test('by the thief does not invalidate the link of the owner', async () => {
     const ada = await provedPerson(t)
     const second = newAddress()
     const thief = await moved(t, ada, second)
@@ -350,7 +350,7 @@ describe('undoing it', () => {
     expect((await userRow(t, ada.userId))?.email).toBe(ada.email)
   })
 
-  test('nobody takes the old address meanwhile: not by registering, not by changing to it; its owner may go back', async () => {
+  test('stays possible: no one else can take the old address, and its owner can return to it', async () => {
     const ada = await provedPerson(timed)
     const thief = await moved(timed, ada)
     const register = () =>
@@ -369,7 +369,7 @@ describe('undoing it', () => {
     expect(thief.user.id).toBe(ada.userId)
   })
 
-  test('lives 24 hours; then the old address is free', async () => {
+  test('works for 24 hours; then the old address is free', async () => {
     const ada = await provedPerson(timed)
     await moved(timed, ada)
     const token = await linkTo(timed, ada.email, 'email_undo')
@@ -378,7 +378,7 @@ describe('undoing it', () => {
     expect((await post(timed, 'register', { email: ada.email, password: PASSWORD, name: 'New' })).status).toBe(201)
   })
 
-  test('a registration that waits for the change does not slip through', async () => {
+  test('is safe from a registration that waits for the change', async () => {
     for (let round = 0; round < 5; round++) {
       const ada = await provedPerson(t)
       const link = await changeLink(t, ada, newAddress())

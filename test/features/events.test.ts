@@ -9,8 +9,8 @@ import { isDeletion } from '../../src/events/table.ts'
 const catalogue = new Catalogue(events)
 const root = join(import.meta.dir, '../..')
 
-describe('the catalogue', () => {
-  test('has every event that a feature defines, and every feature lists what it defines', async () => {
+describe('the event catalogue', () => {
+  test('has every event that a feature defines, and every feature lists its events', async () => {
     const files = [...new Bun.Glob('src/features/*/events.ts').scanSync(root)]
     expect(files.length).toBeGreaterThan(20)
     for (const file of files) {
@@ -20,7 +20,7 @@ describe('the catalogue', () => {
     }
   })
 
-  test('has each name once, made of a noun and a verb, and says what happened', () => {
+  test('has each name once, made of a noun and a verb, with a description', () => {
     expect(new Set(events.map((e) => e.name)).size).toBe(events.length)
     for (const { name, description, kind } of events) {
       expect(name).toMatch(/^[a-z_]+\.[a-z_]+$/)
@@ -32,13 +32,13 @@ describe('the catalogue', () => {
     )
   })
 
-  test('is about the noun of the name, except where two kinds have one noun', () => {
+  test('gives each event the kind that its name begins with, except where two kinds share a noun', () => {
     const other = events.filter(({ name, kind }) => name !== `${kind}.${name.slice(kind.length + 1)}`)
     expect(other.map((e) => e.name).sort()).toEqual(['session.confirmed', 'session.revoked'])
   })
 })
 
-test('the condition of the index of deletions finds exactly the events that delete', () => {
+test('isDeletion matches exactly the events that delete', () => {
   const condition = new PgDialect().sqlToQuery(isDeletion(sql`type`)).sql
   const [, end] = /^type like '%([^%_']+)'$/.exec(condition) ?? []
   expect(end).toBeDefined()
@@ -47,7 +47,7 @@ test('the condition of the index of deletions finds exactly the events that dele
   expect(deleting).toEqual(catalogue.types(({ name }) => name.endsWith(end as string)))
 })
 
-test('credentials are looked up again after exactly these', () => {
+test('exactly these events make the server read credentials again', () => {
   expect(catalogue.types((e) => e.changes === 'rights').sort()).toEqual([
     'api_key.created',
     'api_key.revoked',
@@ -94,7 +94,7 @@ test('credentials are looked up again after exactly these', () => {
   ])
 })
 
-test('these are about access: every other event is in the activity feed', () => {
+test('exactly these events are about access; all others are in the activity feed', () => {
   const kinds = new Set(events.filter((e) => e.feed === 'access').map((e) => e.kind))
   expect([...kinds].sort()).toEqual([
     'announcement',
@@ -145,7 +145,7 @@ test('these are about access: every other event is in the activity feed', () => 
   ])
 })
 
-test('open streams hear of every kind that is an MCP resource, but not of a brief or what only keeps a claim or a place', () => {
+test('every kind that is an MCP resource has live events, except for briefs, checkpoints and renewals', () => {
   const kinds = new Set(events.filter((e) => e.live).map((e) => e.kind))
   // A kind that is missing here needs `live: true` in its events.ts.
   expect([...kinds].sort()).toEqual(records.all.flatMap(({ kind, resource }) => (resource ? kind : [])).sort())
@@ -153,17 +153,17 @@ test('open streams hear of every kind that is an MCP resource, but not of a brie
   expect(silent.sort()).toEqual(['session.briefed', 'session.checkpointed', 'task.renewed'])
 })
 
-describe('a stored type that is not in the catalogue', () => {
-  test('may be a newer instance’s, so credentials are looked up again, and its kind is its noun', () => {
+describe('a stored event type that is not in the catalogue', () => {
+  test('may come from a newer instance: credentials are read again, and its kind is its noun', () => {
     expect(catalogue.changesRights({ type: 'user.frozen', action: 'admin.freeze' })).toBe(true)
     expect(catalogue.kindOf('note.pinned')).toBe('note')
   })
 
-  test('may be the id of an action that emitted nothing, which changes no rights', () => {
+  test('may be the id of an action that emitted no event, which changes no rights', () => {
     expect(catalogue.changesRights({ type: 'search.index', action: 'search.index' })).toBe(false)
   })
 
-  test('may be a word that somebody logged by hand: it has no kind, changes nothing, and cannot pass for an event', () => {
+  test('may be logged by hand: it has no kind, changes no rights, and cannot pass for an event', () => {
     expect(catalogue.changesRights({ type: 'user', action: 'activity.log' })).toBe(false)
     expect(catalogue.kindOf('deploy')).toBeUndefined()
     const event = define('activity.logged', { kind: 'activity', description: 'It was logged' })

@@ -24,7 +24,7 @@ async function withEvidence(who: Person, project: Awaited<ReturnType<typeof newT
 }
 
 describe('verifying evidence', () => {
-  test('a member who is there in person raises it, once, and is named', async () => {
+  test('is possible once, for a member in person, who is then named', async () => {
     const { author, member, admin, project } = await newTeam()
     const { id, evidence } = await withEvidence(author, project)
     expect(evidence).toMatchObject({ level: 'reported', verified: null })
@@ -42,7 +42,7 @@ describe('verifying evidence', () => {
     expect((await get(author, id)).body.evidence).toEqual([done.body])
   })
 
-  test('who submits something as verified has checked it', async () => {
+  test('is implied when a person submits evidence as verified', async () => {
     const { author, project } = await newTeam()
     const { id } = await make(author, project)
     await advance(author, id)
@@ -51,7 +51,7 @@ describe('verifying evidence', () => {
     expect(evidence?.verified?.by).toEqual({ type: 'user', id: people.author.userId, name: 'Alan' })
   })
 
-  test('not by readers, keys, tokens or strangers, not of another feature, not in an archived project', async () => {
+  test('is refused to viewers, keys, tokens and strangers, for other features and in archived projects', async () => {
     const { author, member, viewer, stranger, owner, project } = await newTeam()
     const { id, evidence } = await withEvidence(author, project)
     const other = await make(author, project)
@@ -73,8 +73,8 @@ describe('verifying evidence', () => {
   })
 })
 
-describe('what the dashboard reads', () => {
-  test('the workflow in force: the default one, or the project’s own', async () => {
+describe('the dashboard reads', () => {
+  test('the workflow in use: the default one, or the project’s own', async () => {
     const { owner, viewer, stranger, project } = await newTeam()
     const path = `/api/projects/${project.slug}/workflow`
     expect((await viewer.fetch('GET', path)).body).toEqual(defaultWorkflow)
@@ -84,7 +84,7 @@ describe('what the dashboard reads', () => {
     expect((await stranger.fetch('GET', `/api/projects/${project.id}/workflow`)).status).toBe(404)
   })
 
-  test('features by assignee: me, nobody, a member, an agent', async () => {
+  test('features filtered by assignee: me, no one, a member, an agent', async () => {
     const { author, member, project } = await newTeam()
     const { slug } = (await author.fetch<{ slug: string }>('POST', '/api/agents', { name: 'Tester', role: 'qa' })).body
     const [mine, theirs, agents, nobodys] = [
@@ -103,7 +103,7 @@ describe('what the dashboard reads', () => {
     expect((await author.fetch('GET', '/api/projects/none/features?assignee=nobody@example.com')).status).toBe(404)
   })
 
-  test('a feature with its tasks, blockers and links, of which agents are told nothing new', async () => {
+  test('a feature with its tasks, blockers and links, which results for agents leave out', async () => {
     const { author, project } = await newTeam()
     const task = (
       await author.fetch<{ id: string; key: string }>('POST', `/api/projects/${project.slug}/tasks`, { title: 'Lock' })
@@ -123,7 +123,7 @@ describe('what the dashboard reads', () => {
       expect(Object.keys(told.structuredContent ?? {})).not.toContain(field)
   })
 
-  test('what a member may do with decisions, specs and skills, and a viewer may not', async () => {
+  test('the permissions of members and viewers for decisions, specs and skills', async () => {
     const { author, viewer, project } = await newTeam()
     const at = { projectId: project.slug }
     const make = async (path: string, body: object) => (await author.fetch<{ id: string }>('POST', path, body)).body.id

@@ -31,8 +31,8 @@ import {
 /** Features as records: making, linking, assigning, listing them, and the workflow of their project. The gates are tested in workflow.test.ts. */
 beforeAll(start)
 
-describe('creating', () => {
-  test('a title is enough; it starts at the beginning, with every gate ahead', async () => {
+describe('creating a feature', () => {
+  test('needs only a title; the feature starts in the first state with every gate open', async () => {
     const { author, viewer, project } = await newTeam()
     const made = await author.fetch<Feature>('POST', `/api/projects/${project.slug}/features`, { title: ' Lock ' })
     expect(made.status).toBe(201)
@@ -91,7 +91,7 @@ describe('creating', () => {
     expect((await get(viewer, made.body.id.slice(0, 32))).body.id).toBe(made.body.id)
   })
 
-  test('with tasks of its project, by id, key or prefix', async () => {
+  test('links tasks of its project, by id, key or prefix', async () => {
     const { author, project } = await newTeam()
     const other = await newProject(author)
     const plan = (of: Project) =>
@@ -109,7 +109,7 @@ describe('creating', () => {
     expect((await patch(author, feature.id, { taskIds: [] })).body.taskIds).toEqual([])
   })
 
-  test('members of the project’s team only, and not in an archived project', async () => {
+  test('is for members of the project’s team, and refused in an archived project', async () => {
     const { viewer, member, stranger, project } = await newTeam()
     const send = (who: Person) => who.fetch('POST', `/api/projects/${project.id}/features`, { title: 'x' })
     await expectRefusal(t, await send(viewer), 403, 'forbidden')
@@ -122,8 +122,8 @@ describe('creating', () => {
   })
 })
 
-describe('dependencies', () => {
-  test('must be closed before it moves on; what is deleted is waited for no more', async () => {
+describe('dependencies between features', () => {
+  test('must be closed before a feature moves on; deleted ones no longer count', async () => {
     const { author, admin, project } = await newTeam()
     const [first, second] = [await make(author, project), await make(author, project)]
     const feature = await make(author, project, { blockedBy: [first.id, second.id.slice(0, 32)] })
@@ -139,7 +139,7 @@ describe('dependencies', () => {
     expect((await advance(author, feature.id)).body).toMatchObject({ status: 'in_progress', blockedBy: [first.id] })
   })
 
-  test('circles are refused with the way they go', async () => {
+  test('are refused if they form a circle, which the refusal names', async () => {
     const { author, project } = await newTeam()
     const a = await make(author, project, { title: 'A' })
     const b = await make(author, project, { title: 'B', blockedBy: [a.id] })
@@ -154,7 +154,7 @@ describe('dependencies', () => {
     expect((await patch(author, a.id, { blockedBy: [c.id] })).status).toBe(200)
   })
 
-  test('two that close a circle at once: one is refused', async () => {
+  test('are refused for one of two simultaneous changes that form a circle', async () => {
     const { author, project } = await newTeam()
     for (const _ of times(8, (i) => i)) {
       const [a, b] = [await make(author, project), await make(author, project)]
@@ -175,8 +175,8 @@ describe('dependencies', () => {
   })
 })
 
-describe('assignees', () => {
-  test('me, a member by id or e-mail, an agent by id or slug; null clears', async () => {
+describe('the assignee of a feature', () => {
+  test('is me, a member by id or e-mail, or an agent by id or slug; null clears it', async () => {
     const { author, project } = await newTeam()
     const agent = (await author.fetch<Agent>('POST', '/api/agents', { name: 'Coder', scope: 'team' })).body
     const feature = await make(author, project)
@@ -193,7 +193,7 @@ describe('assignees', () => {
     expect(await noticesTo(people.member, feature)).toEqual(['assignment', 'assignment'])
   })
 
-  test('nobody from outside, nobody who could not see it', async () => {
+  test('cannot be someone outside the team or someone who cannot see the feature', async () => {
     const { author, owner, stranger, project } = await newTeam()
     const feature = await make(author, project)
     const theirs = (await stranger.fetch<Agent>('POST', '/api/agents', { name: 'Spy', scope: 'team' })).body
@@ -215,8 +215,8 @@ describe('assignees', () => {
   })
 })
 
-describe('who sees and lists what', () => {
-  test('those who see the project; in the path the two ids must fit', async () => {
+describe('a feature', () => {
+  test('is visible to everyone who sees the project, and its path must name that project', async () => {
     const { author, owner, member, viewer, stranger, project } = await newTeam()
     const [other, secret] = [await newProject(author), await newProject(owner, { visibility: 'private' })]
     const [feature, hidden] = [await make(author, project), await make(owner, secret)]
@@ -235,7 +235,7 @@ describe('who sees and lists what', () => {
     expect((await get(author, feature.id)).status).toBe(404)
   })
 
-  test('a team that shares the workspace works on them as its role there allows, and no longer than that', async () => {
+  test('of a shared workspace can be changed by another team as its role allows, while it is shared', async () => {
     const { owner, author, project } = await newTeam()
     const { id: guests } = (await people.owner.fetch<Organization>('POST', '/api/teams', { name: unique('guests') }))
       .body
@@ -266,7 +266,7 @@ describe('who sees and lists what', () => {
     await expectRefusal(t, await advance(guest, feature.id, shown.code()), 404, 'not_found')
   })
 
-  test('lists carry gates but no bodies, and filter', async () => {
+  test('is listed with its gates, without bodies, and filtered', async () => {
     const { author, viewer, owner, project } = await newTeam()
     const word = unique('word').replaceAll('-', '')
     const a = await make(author, project, { description: `secret sauce ${word}` })
@@ -308,7 +308,7 @@ describe('who sees and lists what', () => {
     expect(await ofTeam(people.owner)).toEqual([a.id, b.id, hidden.id].sort())
   })
 
-  test('a version that is no longer current is refused with the record as it is', async () => {
+  test('is refused a change of an old version, with the current record', async () => {
     const { author, project } = await newTeam()
     const { id } = await make(author, project)
     await patch(author, id, { priority: 'high' })
@@ -331,7 +331,7 @@ describe('the workflow of a project', () => {
     gates: [{ name: 'seen', needs: [{ anyOf: ['links'], what: 'a link to what was seen' }] }],
   }
 
-  test('is used instead of the default one', async () => {
+  test('replaces the default workflow', async () => {
     const { author, member } = await newTeam()
     const project = await newProject(author, { settings: { workflow: short } })
     const { id, status, gates } = await make(author, project)
@@ -345,7 +345,7 @@ describe('the workflow of a project', () => {
     expect((await review(member, id, 'approved')).body).toMatchObject({ status: 'closed', next: null })
   })
 
-  test('that cannot work is refused, when a project is made and when it is changed', async () => {
+  test('is refused if it cannot work, when a project is created and when it is changed', async () => {
     const { owner, project } = await newTeam()
     for (const [workflow, pointer] of [
       [{ ...short, initial: 'nowhere' }, '/settings/workflow/initial'],
@@ -362,7 +362,7 @@ describe('the workflow of a project', () => {
     await expectRefusal(t, answer, 422, 'invalid')
   })
 
-  test('is changed by who made the project or manages the team, never by an agent', async () => {
+  test('is changed by the project’s creator or a manager of the team, never by an agent', async () => {
     const { author, member, admin, project } = await newTeam()
     const own = await newProject(author)
     const put = (who: Person, of: Project, settings: object) =>
@@ -389,7 +389,7 @@ describe('the workflow of a project', () => {
     })
   })
 
-  test('a state that it no longer has is left by override', async () => {
+  test('that lacks a feature’s state lets the feature leave that state by override', async () => {
     const { author, admin, project } = await newTeam()
     const feature = await make(author, project)
     await admin.fetch('PUT', `/api/projects/${project.id}`, { settings: { workflow: short } })

@@ -60,7 +60,7 @@ describe('complete_task', () => {
     expect(last.body).not.toHaveProperty('claimed')
   })
 
-  test('with tasks finishes several, each with what is said about it, all or none', async () => {
+  test('with tasks completes several, each with its own notes, all or none', async () => {
     const project = await newProject(team.owner)
     const a = await newTask(team.owner, project, { acceptance: ['Fast'] })
     const b = await newTask(team.owner, project, { blockedBy: [a.key] })
@@ -82,7 +82,7 @@ describe('complete_task', () => {
     expect(rest.body.items).toMatchObject([{ key: c.key, status: 'done' }])
   })
 
-  test('wants a task or several, not both and not none', async () => {
+  test('needs either a task or several tasks', async () => {
     for (const args of [{}, { task: 'TUT-1', tasks: ['TUT-2'] }])
       expect(refused(await agent.call('complete_task', args))).toContain('Send task for one, or tasks for several.')
     expect(refused(await agent.call('complete_task', { tasks: [] }))).toStartWith('invalid')
@@ -119,7 +119,7 @@ describe('create_task', () => {
     expect(lock).toMatchObject({ description: 'flock', acceptance: [{ text: 'One writer', done: false }] })
   })
 
-  test('one with a parent is a part of it; the Web API creates several too', async () => {
+  test('with a parent creates a part of it; the Web API creates several too', async () => {
     const project = await newProject(team.owner)
     const parent = await newTask(team.owner, project)
     told(await agent.call('create_task', { title: 'Part', parent: parent.key }))
@@ -165,7 +165,7 @@ describe('store_memory', () => {
     expect([made.status, made.body]).toMatchObject([201, { items: [{ content: `${word} three` }] }])
   })
 
-  test('with memories of another scope does not look for them where the others are', async () => {
+  test('with memories compares each with memories of its own scope only', async () => {
     const { slug, id: projectId } = await newProject(team.owner)
     const { id: session } = (await team.owner.fetch<{ id: string }>('POST', '/api/sessions', { projectId })).body
     const shared = { scope: 'session', scopeId: session }
@@ -190,7 +190,7 @@ describe('store_memory', () => {
     expect(errors?.[0]).toMatchObject({ pointer: '/scopeId', code: 'required' })
   })
 
-  test('with memories refuses beside them what only one memory can have', async () => {
+  test('with memories refuses fields that only a single memory has', async () => {
     for (const [name, value] of Object.entries({
       supersedes: '00000000-0000-7000-8000-000000000000',
       embedding: [1],

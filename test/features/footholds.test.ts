@@ -38,8 +38,8 @@ async function enterByCode(email: string): Promise<Person['fetch']> {
   return (method, path, input, headers = {}) => call(t, method, path, input, { ...bearer(body.token), ...headers })
 }
 
-describe('an account that somebody made with another’s address', () => {
-  test('tells its maker nothing any more once the mailbox is proved', async () => {
+describe('an account that a stranger registered with another person’s address', () => {
+  test('sends its creator no more messages once the mailbox owner has confirmed the address', async () => {
     const eve = await person(t)
     const hook = { secret: 'https://evil.example/hook' }
     expect((await eve.fetch('PUT', '/api/settings/integrations/user/webhook', hook)).status).toBe(200)
@@ -47,7 +47,7 @@ describe('an account that somebody made with another’s address', () => {
     expect((await victim<IntegrationPage>('GET', '/api/settings/integrations/user')).body.items).toEqual([])
   })
 
-  test('is shared with nobody whom its maker let in, invited, or chose to work with', async () => {
+  test('loses every member, invitation and team that its creator chose', async () => {
     const [eve, mate] = [await person(t), await person(t)]
     const home = eve.organizationId
     const invite = async (email: string) => {
@@ -69,7 +69,7 @@ describe('an account that somebody made with another’s address', () => {
     expect((await late.fetch('POST', `/api/invites/${waiting}/accept`)).status).toBe(410)
   })
 
-  test('is not entered when it moves to another address at the very moment', async () => {
+  test('is not handed over if it moves to another address at the same moment', async () => {
     const eve = await person(t)
     const before = (await userRow(t, eve.userId)) as User
     await t.app.db
@@ -83,7 +83,7 @@ describe('an account that somebody made with another’s address', () => {
   })
 })
 
-describe('a session that has ended while its request was under way', () => {
+describe('a session that ended during its request', () => {
   /** Let in before, and carried out after the owner has taken the account back. */
   const stale = async (who: Person) => {
     const ctx = await who.ctx()
@@ -95,18 +95,18 @@ describe('a session that has ended while its request was under way', () => {
   const refused = async (work: Promise<unknown>) =>
     expect(((await failure(work)) as AppError).code).toBe('unauthenticated')
 
-  test('approves no device', async () => {
+  test('cannot approve a device', async () => {
     const ada = await provedPerson(t)
     const { deviceCode, userCode } = await devices.request(anyoneCtx(t), { clientName: 'of a thief' })
     await refused(devices.approve(await stale(ada), { userCode }))
     expect((await post(t, 'device/poll', { deviceCode })).body.error).toBe('authorization_pending')
   })
 
-  test('begins no change of address', async () => {
+  test('cannot start a change of address', async () => {
     await refused(changeEmail(await stale(await provedPerson(t)), { email: newAddress() }))
   })
 
-  test('sets no password, where there is none', async () => {
+  test('cannot set a first password', async () => {
     const ada = await provedPerson(t)
     const ctx = await stale(ada)
     await t.app.db.update(users).set({ passwordHash: null }).where(eq(users.id, ada.userId))

@@ -93,7 +93,7 @@ const delivered = (provider: string) => until(async () => (await shown(provider)
 let paths = 0
 const place = () => `/place-${++paths}`
 
-test('a webhook gets it whole, and signed', async () => {
+test('a webhook receives the whole notification, with a signature', async () => {
   const path = place()
   const { signingKey } = await connect('webhook', path)
   await tell(t, {
@@ -123,7 +123,7 @@ test('a webhook gets it whole, and signed', async () => {
   expect(arrived(path)).toHaveLength(1)
 })
 
-test('a new address keeps the signing key', async () => {
+test('a webhook with a new address keeps its signing key', async () => {
   const path = place()
   const { signingKey } = await connect('webhook', place())
   await connect('webhook', path)
@@ -133,7 +133,7 @@ test('a new address keeps the signing key', async () => {
   expect(got?.headers.get('x-tutti-signature')).toBe(`sha256=${signatureOf(got?.body ?? '', signingKey as string)}`)
 })
 
-test('slack and discord get a text in which nobody can shout', async () => {
+test('slack and discord receive a text that cannot mention everyone', async () => {
   const [slack, discord] = [place(), place()]
   await connect('slack', slack)
   await connect('discord', discord)
@@ -156,7 +156,7 @@ test('slack and discord get a text in which nobody can shout', async () => {
   expect(arrived(slack)[0]?.headers.get('x-tutti-signature')).toBeNull()
 })
 
-test('only what is wanted, where it is wanted', async () => {
+test('a target receives only the kinds of notification that it is set to, while it is enabled', async () => {
   const [some, errors, none] = [place(), place(), place()]
   await connect('webhook', some, { events: ['mention', 'review'] })
   await connect('slack', errors, { events: ['error'] })
@@ -174,7 +174,7 @@ test('only what is wanted, where it is wanted', async () => {
   expect([titles(some).sort(), titles(errors), titles(none)]).toEqual([['and this', 'this'], ['and this'], []])
 })
 
-test('what administrators send is passed on too', async () => {
+test('messages of administrators are forwarded too', async () => {
   const path = place()
   await connect('webhook', path)
   const admin = await person(t, { admin: true })
@@ -185,7 +185,7 @@ test('what administrators send is passed on too', async () => {
   await until(async () => arrived(path).length === 2)
 })
 
-test('a place that fails is tried again later, and says why until it works', async () => {
+test('a target that fails is tried again later, and shows the error until it works', async () => {
   const path = place()
   const { id } = await connect('webhook', path)
   answers.set(path, () => new Response('no', { status: 503 }))
@@ -217,7 +217,7 @@ const hurry = async (id: string, attempt?: number) => {
   t.app.jobs.wake([])
 }
 
-test('after some tries it is given up', async () => {
+test('a target that keeps failing is given up after several attempts', async () => {
   const path = place()
   const { id } = await connect('webhook', path)
   answers.set(path, () => new Response('no', { status: 500 }))
@@ -229,7 +229,7 @@ test('after some tries it is given up', async () => {
   expect(arrived(path)).toHaveLength(2)
 })
 
-test('a place that is gone, or leads inside, is not tried again', async () => {
+test('a target that is gone or resolves to a private address is not tried again', async () => {
   for (const [answer, addresses, error] of [
     [() => new Response('', { status: 404 }), [PUBLIC], 'webhook returned status 404.'],
     [() => new Response('', { status: 410 }), [PUBLIC], 'webhook returned status 410.'],
@@ -249,7 +249,7 @@ test('a place that is gone, or leads inside, is not tried again', async () => {
   expect(arrived('/inside')).toEqual([])
 })
 
-test('what was switched off, removed or suspended meanwhile gets nothing', async () => {
+test('a target that was disabled, removed or whose user was suspended receives nothing more', async () => {
   for (const stop of [
     () => ada.fetch('PUT', at('webhook'), { settings: { enabled: false } }),
     () => ada.fetch('DELETE', at('webhook')),
@@ -268,7 +268,7 @@ test('what was switched off, removed or suspended meanwhile gets nothing', async
   }
 })
 
-test('a test message tells what came of it, ten a minute', async () => {
+test('a test message reports its result, and is limited to ten a minute', async () => {
   const path = place()
   await connect('webhook', path)
   const send = () => ada.fetch('POST', `${at('webhook')}/test`)
@@ -285,7 +285,7 @@ test('a test message tells what came of it, ten a minute', async () => {
   expect((await send()).status).toBe(429)
 })
 
-test("no token and no credential of the operator's goes along, and the signature stays with its host", async () => {
+test('requests to targets carry no token of the operator, and redirects do not carry the signature', async () => {
   const [path, elsewhere] = [place(), place()]
   await ada.fetch('PUT', at('github'), { secret: TOKEN })
   await connect('webhook', path)

@@ -9,7 +9,7 @@ import { inside } from './support.ts'
 /** What the dashboard asks for once, and what lists and records of places say that their reader may do. */
 const t = await sharedApp()
 
-test('one call returns the account, the teams, and the projects of the team that is asked for', async () => {
+test('GET /api/frame returns the account, the teams, and the projects of the requested team', async () => {
   const ada = await person(t)
   const { body: other } = await ada.fetch<Organization>('POST', '/api/teams', { name: unique('Harbour') })
   await ada.fetch('POST', '/api/projects', { name: 'Here' })
@@ -27,7 +27,7 @@ test('one call returns the account, the teams, and the projects of the team that
   expect((await stranger.fetch('GET', `/api/frame?team=${other.slug}`)).status).toBe(404)
 })
 
-test('a workspace and a repository say what their reader may do, as the actions then decide', async () => {
+test('`can` of a workspace and of a repository agrees with the actions', async () => {
   const ada = await person(t)
   const vera = inside(await member(t, ada, 'viewer', 'Vera'), ada.organizationId)
   const { body: other } = await ada.fetch<Organization>('POST', '/api/teams', { name: unique('Harbour') })

@@ -46,8 +46,8 @@ async function allow(address: URL): Promise<URL> {
   return new URL(response.headers.get('location') as string)
 }
 
-describe('programs that know only the standards', () => {
-  test('the official client signs in by itself, calls a tool, and renews when its token has expired', async () => {
+describe('clients that know only the standards:', () => {
+  test('the official MCP client signs in by itself, calls a tool, and renews an expired token', async () => {
     const kept: {
       client?: mcp.StoredOAuthClientInformation
       tokens?: mcp.StoredOAuthTokens
@@ -98,7 +98,7 @@ describe('programs that know only the standards', () => {
     ada = await person(t)
   })
 
-  test('a strict client of OAuth finds nothing to complain about', async () => {
+  test('a strict OAuth client accepts every answer', async () => {
     const program = await Program.registered(t)
     const issuer = new URL(`${t.url}/mcp`)
     const config = await oidc.discovery(issuer, program.clientId, undefined, oidc.None(), {
@@ -128,7 +128,7 @@ describe('programs that know only the standards', () => {
   })
 })
 
-describe('documents of programs', () => {
+describe('the metadata document of a client', () => {
   const at = (path: string) => `https://${HOST}:${host.port}${path}`
   const document = (path: string, more: object = {}) => ({
     client_id: at(path),
@@ -141,7 +141,7 @@ describe('documents of programs', () => {
     return at(path)
   }
 
-  test('it is read once for as long as it says, within five minutes and a day', async () => {
+  test('is cached as long as it says, at least five minutes and at most a day', async () => {
     const id = serve('/one', document('/one'), { 'cache-control': 'max-age=600' })
     const program = new Program(t, id, 'https://agents.example/cb')
     expect((await program.open()).status).toBe(200)
@@ -160,7 +160,7 @@ describe('documents of programs', () => {
     ada = await person(t)
   })
 
-  test('who let it in before is not asked again, unless it wants more or waits on a computer', async () => {
+  test('lets a known client skip the question, unless it asks for more or redirects to a local address', async () => {
     const id = serve('/two', document('/two'))
     const program = new Program(t, id, 'https://agents.example/cb')
     await program.tokens(ada, { scopes: ['read'], request: program.query({ scope: 'read' }) })
@@ -171,7 +171,7 @@ describe('documents of programs', () => {
     expect((await program.look(await person(t), program.query({ scope: 'read' }))).body.before).toBeNull()
   })
 
-  test('what it gets without a question is no more, and lasts no longer, than what the person agreed to', async () => {
+  test('gives without a question no more, and for no longer, than the person agreed to', async () => {
     const program = new Program(t, serve('/four', document('/four')), 'https://agents.example/cb')
     const read = program.query({ scope: 'read' })
     const before = async () => (await program.look(ada, read)).body.before
@@ -192,7 +192,7 @@ describe('documents of programs', () => {
     expect(await before()).toBeNull()
   })
 
-  test('what cannot be trusted is refused, and nothing else is asked', async () => {
+  test('is refused if it is not trustworthy, and no other host is called', async () => {
     serve('/other', document('/else'))
     serve('/secret', document('/secret', { token_endpoint_auth_method: 'client_secret_basic' }))
     serve('/long', document('/long', { client_name: 'x'.repeat(40_000) }))
@@ -215,7 +215,7 @@ describe('documents of programs', () => {
     expect(asked).toHaveLength(count)
   })
 
-  test('OUTBOUND=off: they are neither announced nor read', async () => {
+  test('is neither announced nor read with OUTBOUND=off', async () => {
     const closed = await testApp({ OUTBOUND: 'off' }, clock.now, asIfPublic(tls.cert))
     const answer = await fetch(`${closed.url}/.well-known/oauth-authorization-server/mcp`)
     expect(await answer.json()).not.toHaveProperty('client_id_metadata_document_supported')

@@ -37,8 +37,8 @@ const grantsOf = async (who: Person, query = '') =>
   (await who.fetch<GrantPage>('GET', `/api/settings/grants${query}`)).body
 const status = async (token: string) => (await rpc(t, token, 'tools/list')).status
 
-describe('what programs read first', () => {
-  test('both documents stand below /mcp only, and any page may read them', async () => {
+describe('OAuth discovery', () => {
+  test('serves both documents below /mcp only, for pages of any origin', async () => {
     const read = async (path: string) => {
       const response = await fetch(t.url + path, { headers: { origin: 'https://elsewhere.example' } })
       return { status: response.status, open: response.headers.get('access-control-allow-origin'), body: response }
@@ -75,7 +75,7 @@ describe('what programs read first', () => {
     expect([before.status, before.headers.get('access-control-allow-origin')]).toEqual([204, '*'])
   })
 
-  test('only /mcp tells how to sign in; the addresses for tokens do not', async () => {
+  test('is named only by /mcp, not by the addresses for tokens', async () => {
     const asked = async (path: string) =>
       (await rpc(t, undefined, 'tools/list', {}, path)).headers.get('www-authenticate')
     expect(await asked('/mcp')).toBe(
@@ -88,7 +88,7 @@ describe('what programs read first', () => {
       expect((await rpc(t, token, 'tools/list', {}, path)).status).toBe(200)
   })
 
-  test('OAUTH=off, or plain http elsewhere: there is nothing', async () => {
+  test('does not exist with OAUTH=off, or over plain http on another host', async () => {
     const plain = { APP_URL: 'http://tutti.example.com', ALLOWED_HOSTS: '127.0.0.1' }
     for (const settings of [{ OAUTH: 'off' }, plain] as Record<string, string>[]) {
       const other = await testApp(settings)
@@ -102,8 +102,8 @@ describe('what programs read first', () => {
   })
 })
 
-describe('letting a program in', () => {
-  test('from the question to a call, and the end of it', async () => {
+describe('allowing a program', () => {
+  test('leads from the question to an MCP call, until the permission is revoked', async () => {
     const program = await Program.registered(t, { client_name: 'Ro\u202ebot\n' })
     const page = await program.open()
     expect(page.status).toBe(200)
@@ -170,7 +170,7 @@ describe('letting a program in', () => {
     expect((await grantsOf(ada)).items).toEqual([])
   })
 
-  test('secrets are kept as hashes only', async () => {
+  test('stores only hashes of secrets', async () => {
     const program = await Program.registered(t)
     const tokens = await program.tokens(ada)
     const stored = JSON.stringify([
@@ -182,13 +182,13 @@ describe('letting a program in', () => {
     for (const secret of [tokens.access_token, tokens.refresh_token]) expect(stored).not.toContain(secret)
   })
 
-  test('refusing sends the program back without a code', async () => {
+  test('is refused by sending the program back without a code', async () => {
     const program = await Program.registered(t)
     const back = await program.answered(ada, { decision: 'deny' })
     expect(Object.fromEntries(back)).toEqual({ error: 'access_denied', state: 'st/ate=1', iss: `${t.url}/mcp` })
   })
 
-  test('what is given lies within what was asked for and what the person has', async () => {
+  test('gives no more than the program requested and the person has', async () => {
     const program = await Program.registered(t)
     const narrow = program.query({ scope: 'notes:read offline_access' })
     expect((await program.look(ada, narrow)).body.scopes).toEqual(['notes:read'])
@@ -203,7 +203,7 @@ describe('letting a program in', () => {
     expect(names).not.toContain('create_note')
   })
 
-  test('a call that needs another scope tells the program which, and only one that can ask for it', async () => {
+  test('tells a program the scope that a call lacks, if it can request it', async () => {
     const program = await Program.registered(t)
     const { access_token } = await program.tokens(ada, { scopes: ['read'] })
     const create = { name: 'create_note', arguments: { title: 'x' } }
@@ -217,7 +217,7 @@ describe('letting a program in', () => {
     expect([told.status, told.result.isError]).toEqual([200, true])
   })
 
-  test('the question is for people in person, who have just proved it', async () => {
+  test('needs a person who has recently confirmed their identity', async () => {
     const program = await Program.registered(t)
     for (const [who, fetch] of Object.entries(await substitutesOf(t, ada))) {
       const substitute: Person = { ...ada, fetch }
@@ -232,8 +232,8 @@ describe('letting a program in', () => {
   })
 })
 
-describe('what does not work', () => {
-  test('the page may be left for the address of the program only, where a browser can be told that', async () => {
+describe('OAuth', () => {
+  test('lets the consent page redirect to the program’s address only', async () => {
     const program = await Program.registered(t, { redirect_uris: ['http://[::1]/cb', 'http://127.0.0.1/cb'] })
     const leadsTo = async (redirect_uri: string) =>
       /form-action ([^;]*)/.exec(
@@ -244,7 +244,7 @@ describe('what does not work', () => {
     expect(await leadsTo('http://[::1]:7/cb')).toBe("'self' http:")
   })
 
-  test('addresses that are not registered get a page and no redirect', async () => {
+  test('shows a page and does not redirect to unregistered addresses', async () => {
     const program = await Program.registered(t, {
       redirect_uris: ['https://app.example/cb', 'http://localhost/callback', 'com.example.app:/cb'],
     })
@@ -285,7 +285,7 @@ describe('what does not work', () => {
       [{ scope: 'profile' }, 'invalid_scope'],
     ]
 
-    test('shows a page and redirects nobody if the program registered itself', async () => {
+    test('shows a page and does not redirect if the program registered itself', async () => {
       const program = await Program.registered(t, { redirect_uris: ['https://evil.example/cb'] })
       const redirect_uri = 'https://evil.example/cb'
       for (const [change, error] of wrong) {
@@ -301,7 +301,7 @@ describe('what does not work', () => {
       expect((await program.open(program.query({ redirect_uri, resource: `${t.url}/mcp` }))).status).toBe(200)
     })
 
-    test('goes back to a program that an administrator added', async () => {
+    test('redirects to a program that an administrator added', async () => {
       const root = await person(t, { admin: true })
       const added = { name: 'Added', redirectUris: ['http://127.0.0.1/callback'] }
       const { id } = (await root.fetch<{ id: string }>('POST', '/api/admin/oauth-clients', added)).body
@@ -315,11 +315,11 @@ describe('what does not work', () => {
     })
   })
 
-  describe('schemes of redirect addresses', () => {
+  describe('redirect schemes that are not allowed', () => {
     const refused = ['cursor://anysphere/cb', 'vscode://x/cb', 'javascript:alert(1)', 'data:text/html,x', 'file:///x']
     const others = ['ms-msdt:/id', 'mailto:x@y.example', 'ws://127.0.0.1/cb', 'ftp://x.example/', 'http://x.example/cb']
 
-    test('that are not allowed cannot be registered', async () => {
+    test('cannot be registered', async () => {
       for (const uri of [...refused, ...others]) {
         const { status, body } = await call<Refused>(t, 'POST', '/oauth/register', { redirect_uris: [uri] }, network())
         expect([uri, status, body.error]).toEqual([uri, 400, 'invalid_redirect_uri'])
@@ -328,7 +328,7 @@ describe('what does not work', () => {
       await Program.registered(t, { redirect_uris: [...allowed, 'com.example.app:/cb', 'com.example.app://cb'] })
     })
 
-    test('that are not allowed show a page if the program registered them earlier', async () => {
+    test('show a page if the program registered them earlier', async () => {
       const { clientId } = await Program.registered(t)
       await t.app.db.update(oauthClients).set({ redirectUris: refused }).where(eq(oauthClients.id, clientId))
       for (const uri of refused) {
@@ -340,7 +340,7 @@ describe('what does not work', () => {
     })
   })
 
-  test('a code works once, for its program, with its verifier, for a minute', async () => {
+  test('accepts a code once, from its program, with its verifier, within a minute', async () => {
     const attempts: [string, (program: Program, code: string) => Promise<{ body: Refused }>, string][] = [
       ['wrong verifier', (p, code) => p.exchange(code, { code_verifier: 'x'.repeat(43) }), 'invalid_grant'],
       ['another program', (p, code) => p.exchange(code, { client_id: 'other' }), 'invalid_grant'],
@@ -367,7 +367,7 @@ describe('what does not work', () => {
     expect((await program.exchange(late)).body.error).toBe('invalid_grant')
   })
 
-  test('a refresh token works only together with the id of its program', async () => {
+  test('accepts a refresh token only with the id of its program', async () => {
     const program = await Program.registered(t)
     const { refresh_token } = await program.tokens(ada)
     const renewal = { grant_type: 'refresh_token', refresh_token }
@@ -377,7 +377,7 @@ describe('what does not work', () => {
     expect((await program.refresh(refresh_token)).status).toBe(200)
   })
 
-  test('twenty uses of a code at once give tokens at most once, and none that works', async () => {
+  test('gives tokens at most once for twenty uses of a code, and revokes them', async () => {
     const program = await Program.registered(t)
     const code = await program.code(ada)
     const answers = await Promise.all(times(20, () => program.exchange<Tokens>(code)))
@@ -386,7 +386,7 @@ describe('what does not work', () => {
     expect(await status(good[0]?.body.access_token as string)).toBe(401)
   })
 
-  test('a decision counts once, in the login session that made it', async () => {
+  test('accepts a decision once, in the login session that made it', async () => {
     const program = await Program.registered(t)
     const ticket = async () => (await program.decide(ada)).body.ticket
     const eve = await person(t)
@@ -400,7 +400,7 @@ describe('what does not work', () => {
     expect((await program.consent(ada, used)).status).toBe(403)
   })
 
-  test('a decision does not outlive the rights it was made with, nor its program', async () => {
+  test('refuses a decision after the person lost the right or the program was removed', async () => {
     const root = await person(t, { admin: true })
     const grace = await member(t, ada, 'member')
     const added = { name: 'Added', redirectUris: ['http://127.0.0.1/callback'] }
@@ -420,7 +420,7 @@ describe('what does not work', () => {
     expect((await program.consent(ada, removed)).status).toBe(403)
   })
 
-  test('permissions that ended because nobody used them leave room for others', async () => {
+  test('does not count idle permissions towards the limit', async () => {
     const program = await Program.registered(t)
     const eve = await person(t)
     await program.tokens(eve)
@@ -433,7 +433,7 @@ describe('what does not work', () => {
     await program.tokens(eve)
   })
 
-  test('tokens work at the MCP endpoint only, and nothing else works there', async () => {
+  test('accepts its tokens at the MCP endpoint only, and no other credentials there', async () => {
     const { access_token, refresh_token } = await (await Program.registered(t)).tokens(ada)
     const authorization = (token: string) => ({ authorization: `Bearer ${token}` })
     expect((await call(t, 'GET', '/api/notes', undefined, authorization(access_token))).status).toBe(403)
@@ -443,7 +443,7 @@ describe('what does not work', () => {
     expect((await rpc(t, undefined, 'tools/list', {}, `/mcp?access_token=${access_token}`)).status).toBe(401)
   })
 
-  test('what is not OAuth gets its errors', async () => {
+  test('answers malformed requests with OAuth errors', async () => {
     const send = (path: string, body: string, type: string) =>
       call<Refused>(t, 'POST', path, body, { 'content-type': type, ...network() })
     const form = 'application/x-www-form-urlencoded'
@@ -467,7 +467,7 @@ describe('what does not work', () => {
     expect((await send('/oauth/revoke', '', form)).status).toBe(200)
   })
 
-  test('a network registers twenty programs an hour; those that nobody lets in go after a day', async () => {
+  test('lets a network register twenty programs an hour, and deletes unused ones after a day', async () => {
     const from = network()
     const register = () =>
       call<Refused>(t, 'POST', '/oauth/register', { redirect_uris: ['https://app.example/cb'] }, from)
@@ -487,8 +487,8 @@ describe('what does not work', () => {
   })
 })
 
-describe('renewing', () => {
-  test('each refresh token is followed by one other; the one before works a minute more', async () => {
+describe('renewing a token', () => {
+  test('replaces the refresh token; the earlier one works for another minute', async () => {
     const program = await Program.registered(t)
     const first = await program.tokens(ada)
     const answers = await Promise.all(times(20, () => program.refresh(first.refresh_token)))
@@ -506,7 +506,7 @@ describe('renewing', () => {
     expect((await program.refresh<Refused>(third.body.refresh_token)).body.error).toBe('invalid_grant')
   })
 
-  test('the one before ends the permission after a minute', async () => {
+  test('with the earlier refresh token after a minute ends the permission', async () => {
     const program = await Program.registered(t)
     const first = await program.tokens(ada)
     const second = await program.refresh(first.refresh_token)
@@ -515,7 +515,7 @@ describe('renewing', () => {
     expect(await status(second.body.access_token)).toBe(401)
   })
 
-  test('access ends after an hour, the permission after 30 idle days or 90 in all', async () => {
+  test('is possible for 30 idle days and 90 days in all; access tokens last an hour', async () => {
     const program = await Program.registered(t)
     const idle = await program.tokens(ada)
     const other = await Program.registered(t)
@@ -534,7 +534,7 @@ describe('renewing', () => {
     ada = await person(t)
   })
 
-  test('the program can end it itself', async () => {
+  test('ends when the program revokes its token', async () => {
     const program = await Program.registered(t)
     for (const which of ['refresh_token', 'access_token'] as const) {
       const tokens = await program.tokens(ada)
@@ -547,7 +547,7 @@ describe('renewing', () => {
   })
 })
 
-test('administrators add programs, see who is let in, and remove them with all permissions', async () => {
+test('administrators add programs, see who allowed them, and remove them with all permissions', async () => {
   const root = await person(t, { admin: true })
   const added = await root.fetch<{ id: string }>('POST', '/api/admin/oauth-clients', {
     name: 'Added',
@@ -586,8 +586,8 @@ test('administrators add programs, see who is let in, and remove them with all p
   expect((await program.open()).status).toBe(400)
 })
 
-describe('it ends with what it was given for', () => {
-  test('suspension between the answer and the token', async () => {
+describe('a permission ends', () => {
+  test('if the user is suspended between the decision and the token', async () => {
     const program = await Program.registered(t)
     const eve = await person(t)
     const root = await person(t, { admin: true })
@@ -596,7 +596,7 @@ describe('it ends with what it was given for', () => {
     expect((await program.exchange(code)).body.error).toBe('invalid_grant')
   })
 
-  test('leaving the team, deleting the agent, changing the password', async () => {
+  test('when its user leaves the team, deletes the agent or changes the password', async () => {
     const program = await Program.registered(t)
     const grace = await member(t, ada, 'member')
     const grant = async (who: Person) => program.tokens(who, { organizationId: ada.organizationId })
@@ -617,7 +617,7 @@ describe('it ends with what it was given for', () => {
     ada = await person(t)
   })
 
-  test('owners see and end those of their team, and nobody else does', async () => {
+  test('when an owner of its team revokes it, and no one else’s does', async () => {
     const program = await Program.registered(t)
     const grace = await member(t, ada, 'admin')
     const tokens = await program.tokens(grace, { organizationId: ada.organizationId })

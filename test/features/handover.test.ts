@@ -27,8 +27,8 @@ beforeAll(async () => {
 const bodiesOn = async (task: Task): Promise<string[]> =>
   (await get(team.owner, task)).body.comments.map(({ body }) => body)
 
-describe('handing over', () => {
-  test('a change takes a comment, and the description stays', async () => {
+describe('handing over a task', () => {
+  test('takes a comment with the change, and keeps the description', async () => {
     const made = await newTask(team.owner, team.project, { description: 'Lock the folder' })
     const agent = await connect(team.owner, { organizationId: team.id })
     told(await agent.call('update_task', { task: made.key, priority: 'high', comment: 'Half done: lock.ts' }))
@@ -41,7 +41,7 @@ describe('handing over', () => {
     await agent.close()
   })
 
-  test('a comment alone does not disturb whoever works on the task', async () => {
+  test('with only a comment does not interrupt the worker of the task', async () => {
     const made = await newTask(team.owner, team.project)
     const worker = await connect(team.member, { organizationId: team.id })
     told(await worker.call('claim_task', { task: made.key }))
@@ -51,7 +51,7 @@ describe('handing over', () => {
     await Promise.all([worker.close(), other.close()])
   })
 
-  test('releasing takes a note for whoever comes next, by every way', async () => {
+  test('takes a note for the next worker, over MCP and both REST routes', async () => {
     const made = await newTask(team.owner, team.project)
     const agent = await connect(team.member, { organizationId: team.id })
     told(await agent.call('claim_task', { task: made.key }))
@@ -71,7 +71,7 @@ describe('handing over', () => {
     expect(await bodiesOn(made)).toEqual(['The lock works; tests are missing', 'One test is there', 'Two'])
   })
 
-  test('whoever continues reads what was said about the tasks before it', async () => {
+  test('shows the next worker the notes of completed blockers', async () => {
     const [before, open] = [await newTask(team.owner, team.project), await newTask(team.owner, team.project)]
     const made = await newTask(team.owner, team.project, { blockedBy: [before.key, open.key] })
     await complete(team.member, before, { notes: 'Locked with flock', evidence: ['1a2b3c4'] })
@@ -90,7 +90,7 @@ describe('handing over', () => {
 })
 
 describe('the list of blocked tasks', () => {
-  test('has those marked as blocked and those that wait for others, which it names', async () => {
+  test('contains tasks marked as blocked and tasks with blockers, which it names', async () => {
     const project = await newProject(team.owner)
     const first = await newTask(team.owner, project)
     const waits = await newTask(team.owner, project, { blockedBy: [first.key] })

@@ -19,17 +19,17 @@ function refusal(bytes: Uint8Array): string {
 }
 const join = (...parts: (Uint8Array | string)[]) => Buffer.concat(parts.map((part) => Buffer.from(part as string)))
 
-describe('what is taken', () => {
-  test.each(pictures)('%s, by its own bytes', (_name, type, bytes) => {
+describe('readPicture accepts', () => {
+  test.each(pictures'%s, recognised by its bytes', (_name, type, bytes) => {
     expect(readPicture(bytes)).toEqual({ type, width: WIDTH, height: HEIGHT, bytes })
   })
 
-  test('a picture somewhere inside a larger buffer', () => {
+  test('a picture inside a larger buffer', () => {
     const bytes = png()
     expect(readPicture(join('before', bytes, 'behind').subarray(6, 6 + bytes.length)).bytes).toEqual(bytes)
   })
 
-  test('8192 pixels a side and 40 megapixels, not one more', () => {
+  test('at most 8192 pixels a side and 40 megapixels', () => {
     const sized = (width: number, height: number) => refusal(png([], pngHeader(width, height)))
     expect([sized(8192, 4882), sized(1, 8192), sized(6324, 6324)]).toEqual(['taken', 'taken', 'taken'])
     expect([
@@ -52,8 +52,8 @@ describe('what is taken', () => {
   })
 })
 
-describe('what is not', () => {
-  test('anything but the four', () => {
+describe('readPicture refuses', () => {
+  test('everything but the four formats', () => {
     const others = [
       '', 'x', '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>', '<?xml version="1.0"?><svg/>', '<!doctype html><script>alert(1)</script>', '%PDF-1.7\n', 'PK\x03\x04',
       'BM\x46\0\0\0', 'II*\0', 'MM\0*', '\0\0\x01\0', 'RIFF\x24\0\0\0WAVEfmt ', 'RIFF', 'GIF', 'GIF88a', 'GIF89', 'GIF89b', '\x89PNG', '\x89PNG\n\r\x1a\n', '\xff\xd8', '\0\0\0\x0cJXL ', '\xff\x0a',
@@ -66,14 +66,14 @@ describe('what is not', () => {
       ])
   })
 
-  test.each(pictures)('%s that is cut off, wherever that is', (_name, _type, bytes) => {
+  test.each(pictures'%s that is cut off at any place', (_name, _type, bytes) => {
     const taken = Array.from({ length: bytes.length }, (_, length) => length).filter(
       (length) => refusal(bytes.subarray(0, length)) === 'taken',
     )
     expect(taken).toEqual([])
   })
 
-  test.each(pictures)('%s with something behind its end', (_name, _type, bytes) => {
+  test.each(pictures'%s with bytes behind its end', (_name, _type, bytes) => {
     const tails = [
       '\0',
       '\n',
@@ -86,7 +86,7 @@ describe('what is not', () => {
     for (const tail of tails) expect(refusal(join(bytes, tail))).toBe('invalid')
   })
 
-  test('a WebP that counts its tail as its own', () => {
+  test('a WebP whose length includes a tail', () => {
     for (const [, , bytes] of pictures.filter(([, type]) => type === 'image/webp')) {
       const longer = join(bytes, '<script>alert(1)</script>!')
       longer.writeUInt32LE(longer.length - 8, 4)
@@ -95,7 +95,7 @@ describe('what is not', () => {
     expect(refusal(riff(lossy, webpChunk('EXIF', 'x')))).toBe('invalid')
   })
 
-  test('parts that are missing, doubled or in the wrong place', () => {
+  test('chunks that are missing, doubled or in the wrong place', () => {
     const [head, end] = [png().subarray(0, 8), pngChunk('IEND')]
     const wrong: Record<string, Buffer> = {
       'PNG without a picture': join(head, pngHeader(), end),
@@ -129,7 +129,7 @@ describe('what is not', () => {
     for (const [name, bytes] of Object.entries(wrong)) expect([name, refusal(bytes)]).toEqual([name, 'invalid'])
   })
 
-  test('every bit of a PNG is covered by a checksum', () => {
+  test('a PNG with any bit changed, because checksums cover it', () => {
     const bytes = png()
     for (let i = 8; i < bytes.length; i++) {
       const bad = Buffer.from(bytes)
@@ -138,21 +138,21 @@ describe('what is not', () => {
     }
   })
 
-  test('thousands of parts', () => {
+  test('thousands of chunks', () => {
     const many = (part: Uint8Array) => Buffer.concat(Array<Uint8Array>(5001).fill(part))
     for (const bytes of [png([many(pngChunk('gAMA'))]), jpeg([many(jpegSegment(0xdb, ''))]), gif([many(gifExtension(0xf9))]), webp(many(webpChunk('ICCP', '')))])
       expect(refusal(bytes)).toBe('invalid') // biome-ignore format: a list
   })
 })
 
-describe('what is kept', () => {
-  test('PNG: no texts, dates, EXIF or parts of programs; colours and animation stay', () => {
+describe('readPicture keeps', () => {
+  test('of a PNG colours and animation, but no texts, dates, EXIF or private chunks', () => {
     const notes = ['tEXt', 'zTXt', 'iTXt', 'eXIf', 'tIME', 'vpAg', 'iDOT'].map((name) => pngChunk(name, 'secret place'))
     const needed = ['gAMA', 'sRGB', 'iCCP', 'pHYs', 'acTL', 'fcTL'].map((name) => pngChunk(name, 'needed'))
     expect(readPicture(png([...notes, ...needed, ...notes])).bytes).toEqual(png(needed))
   })
 
-  test('JPEG: no EXIF, XMP, IPTC, thumbnails or comments; density and colours stay', () => {
+  test('of a JPEG density and colours, but no EXIF, XMP, IPTC, thumbnails or comments', () => {
     const notes = [
       ...[0xe1, 0xe3, 0xed, 0xef, 0xfe].map((marker) => jpegSegment(marker, 'secret place')),
       jpegSegment(0xe1, exif(1)),
@@ -165,7 +165,7 @@ describe('what is kept', () => {
     expect(readPicture(jpeg([...notes, ...needed])).bytes).toEqual(jpeg(needed))
   })
 
-  test('JPEG: a photo stays upright, and tells nothing else', () => {
+  test('of a JPEG the orientation of a photo, and no other EXIF', () => {
     for (const order of ['II', 'MM'] as const)
       for (let orientation = 0; orientation <= 9; orientation++) {
         const { bytes } = readPicture(jpeg([jpegSegment(0xe1, exif(orientation, order))]))
@@ -192,7 +192,7 @@ describe('what is kept', () => {
       expect(readPicture(jpeg([jpegSegment(0xe1, Buffer.from(broken, 'latin1'))])).bytes).toEqual(jpeg())
   })
 
-  test('GIF: no comments or data of programs; the loop stays', () => {
+  test('of a GIF the loop, but no comments or application data', () => {
     const notes = [
       gifExtension(0xfe, 'secret', 'place'),
       gifExtension(0x01, 'secret place'),
@@ -203,7 +203,7 @@ describe('what is kept', () => {
     expect(readPicture(gif([...notes, gifLoop, fake, ...notes])).bytes).toEqual(gif([gifLoop]))
   })
 
-  test('WebP: no EXIF, XMP or unknown parts, and no flag that promises them', () => {
+  test('of a WebP no EXIF, XMP or unknown chunks, and no flag that announces them', () => {
     const notes = ['EXIF', 'XMP ', 'JUNK'].map((name) => webpChunk(name, 'secret place'))
     expect(readPicture(riff(vp8x(0x2c), webpChunk('ICCP', 'odd'), lossy, ...notes)).bytes).toEqual(
       riff(vp8x(0x20), webpChunk('ICCP', 'odd'), lossy),
@@ -215,7 +215,7 @@ describe('what is kept', () => {
   })
 })
 
-describe('whatever is sent', () => {
+describe('readPicture with damaged input', () => {
   /** A real picture with bytes changed, taken out, put in or swapped with another's. */
   const mutated = fc
     .tuple(
@@ -248,7 +248,7 @@ describe('whatever is sent', () => {
       }, Buffer.from(picture)),
     )
 
-  test('it is refused, or what is kept of it is a whole picture that needs no second look', () => {
+  test('refuses it, or returns a whole picture that it accepts unchanged', () => {
     let taken = 0
     fc.assert(
       fc.property(mutated, (bytes) => {
@@ -268,7 +268,7 @@ describe('whatever is sent', () => {
     expect(taken).toBeGreaterThan(50)
   })
 
-  test('noise behind a true beginning is refused', () => {
+  test('refuses noise behind a valid beginning', () => {
     const beginnings = [
       ...pictures.map(([, , bytes]) => bytes.subarray(0, 12)),
       ...pictures.map(([, , bytes]) => bytes.subarray(0, bytes.length >> 1)),

@@ -41,8 +41,8 @@ async function actAs(who: Person, by = admin, app = t): Promise<Acting> {
   }
 }
 
-describe('acting as somebody', () => {
-  test('begins with a reason; the user is told, and sees the session', async () => {
+describe('impersonating a user', () => {
+  test('needs a reason; the user is notified and sees the session', async () => {
     const who = await person(t)
     const started = await start(who)
     expect(started.status).toBe(201)
@@ -72,7 +72,7 @@ describe('acting as somebody', () => {
     ).toBe(401)
   })
 
-  test('is not for administrators, suspended users or oneself, and needs a reason', async () => {
+  test('is refused for administrators, suspended users, oneself, and without a reason', async () => {
     const [other, who] = [await person(t, { admin: true }), await person(t)]
     await expectRefusal(t, await start(other), 403, 'forbidden')
     await expectRefusal(t, await start(admin), 403, 'forbidden')
@@ -87,7 +87,7 @@ describe('acting as somebody', () => {
     expect(rows).toEqual([])
   })
 
-  test('a repeated call does not hand out the token again', async () => {
+  test('does not return the token again for a repeated call', async () => {
     const who = await person(t)
     const key = { 'idempotency-key': unique('act') }
     const ask = () => admin.fetch<Impersonation>('POST', at(who, '/impersonate'), { reason: 'x' }, key)
@@ -98,7 +98,7 @@ describe('acting as somebody', () => {
   })
 })
 
-describe('while acting', () => {
+describe('an impersonator', () => {
   let who: Person
   let acting: Acting
   beforeAll(async () => {
@@ -110,7 +110,7 @@ describe('while acting', () => {
   const nameOf = ({ method, path }: RouteLike) => `${method} ${path}`
   const anyId = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
 
-  test('everything about credentials and administration is refused', async () => {
+  test('cannot touch credentials or administration', async () => {
     const refused = all().filter((route) => actionOf(route).rule.own)
     const wrong: string[] = []
     for (const route of refused) {
@@ -154,7 +154,7 @@ describe('while acting', () => {
       expect([name, names.has(name)]).toEqual([name, true])
   })
 
-  test('not even where the user has become an administrator meanwhile: it ends', async () => {
+  test('loses access if the user becomes an administrator meanwhile', async () => {
     const rising = await person(t)
     const mine = await actAs(rising)
     expect((await mine.fetch('GET', '/api/auth/me')).status).toBe(200)
@@ -164,7 +164,7 @@ describe('while acting', () => {
     expect((await rising.fetch('GET', '/api/auth/me')).status).toBe(200)
   })
 
-  test('it ends when the administrator loses their role, or is suspended', async () => {
+  test('loses access when they lose their own role or are suspended', async () => {
     for (const [rest, body] of [
       ['/role', { role: 'user' }],
       ['/suspend', {}],
@@ -178,7 +178,7 @@ describe('while acting', () => {
     }
   })
 
-  test('reads and writes are the user’s, and each leaves one trace with both names', async () => {
+  test('reads and writes as the user, and each call leaves one event with both names', async () => {
     const calls: [string, string, unknown?][] = [
       ['GET', '/api/auth/me'],
       ['GET', '/api/notes'],
@@ -219,7 +219,7 @@ describe('while acting', () => {
     ])
   })
 
-  test('no feature is reviewed, verified or overridden in the user’s name', async () => {
+  test('cannot review, verify or override a feature in the user’s name', async () => {
     const author = await person(t)
     const mate = await member(t, author, 'admin')
     const headers = { 'x-organization-id': author.organizationId }
@@ -248,7 +248,7 @@ describe('while acting', () => {
     expect((await use('POST', `${path}/advance`, { evidence })).status).toBe(200)
   })
 
-  test('nothing opens that is not open to the user', async () => {
+  test('has no access beyond the user’s', async () => {
     const stranger = await person(t)
     const there = { authorization: `Bearer ${acting.token}`, 'x-organization-id': stranger.organizationId }
     expect((await call(t, 'GET', '/api/notes', undefined, there)).status).toBe(404)
@@ -257,7 +257,7 @@ describe('while acting', () => {
   })
 })
 
-describe('its time', () => {
+describe('the time of an impersonation', () => {
   const clock = new TestClock()
   let late: TestApp
   let boss: Person
@@ -267,7 +267,7 @@ describe('its time', () => {
   })
   afterAll(() => late.close())
 
-  test('is 30 minutes and cannot be stretched', async () => {
+  test('is 30 minutes and cannot be extended', async () => {
     const who = await person(late)
     const acting = await actAs(who, boss, late)
     const { rows } = await late.app.driver.query(
@@ -287,7 +287,7 @@ describe('its time', () => {
     expect(status).toBe(401)
   })
 
-  test('begins only within five minutes of proving who one is', async () => {
+  test('begins only within five minutes of confirming one’s identity', async () => {
     const fresh = await person(late, { admin: true })
     const who = await person(late)
     clock.forward({ minutes: 5, seconds: 1 })

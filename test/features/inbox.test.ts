@@ -38,7 +38,7 @@ const needing = async (who: Person, id: string) =>
   (await listOf(who, 'needs')).items.filter(({ subject }) => subject?.id === id)
 
 describe('a notification', () => {
-  test('says what it is about and who caused it, and each view counts what it lists', async () => {
+  test('names its subject and its cause, and each view counts what it lists', async () => {
     const { owner, member, project } = team
     const task = await newTask(owner, project, { title: 'Lock the folder', assignee: member.userId })
     const [found] = await needing(member, task.id)
@@ -59,7 +59,7 @@ describe('a notification', () => {
     expect((await needing(member, task.id))[0]?.subject?.title).toBe('Lock it')
   })
 
-  test('is done, not done again, snoozed and unread, at the version that its reader saw', async () => {
+  test('is marked as done, undone, snoozed and unread at the version that its reader saw', async () => {
     const { owner, member, project } = team
     const task = await newTask(owner, project, { assignee: member.userId })
     const [found] = (await needing(member, task.id)) as [Notification]
@@ -80,8 +80,8 @@ describe('a notification', () => {
   })
 })
 
-describe('a question', () => {
-  test('that is deleted, or is one no longer, needs nobody', async () => {
+describe('a question in a comment', () => {
+  test('leaves the inbox when it is deleted or edited into a statement', async () => {
     const { owner, member, project } = team
     const task = await newTask(owner, project, { title: 'Which lock?' })
     const asked = async () => (await needing(owner, task.id)).map(({ reason }) => reason)
@@ -113,7 +113,7 @@ describe('a question', () => {
     await agent.close()
   })
 
-  test('of a person goes to whom it names, else to who has the task, else to who created it', async () => {
+  test('of a person goes to the person it names, else to the assignee, else to the creator', async () => {
     const { owner, member, other, project } = team
     const task = await newTask(owner, project)
     await ask(member, task, 'Is it urgent?')
@@ -125,8 +125,8 @@ describe('a question', () => {
   })
 })
 
-describe('an agent that calls but changes nothing', () => {
-  test('is told of once for each lease, and no longer once it goes on', async () => {
+describe('a stalled agent, which calls but changes nothing,', () => {
+  test('is reported once for each lease, until it continues', async () => {
     const { owner, member, project } = team
     const task = await newTask(owner, project)
     const agent = await connect(member)
@@ -149,8 +149,8 @@ describe('an agent that calls but changes nothing', () => {
   })
 })
 
-describe('what is done elsewhere needs nobody', () => {
-  test('a proposal is for the managers until it is decided', async () => {
+describe('an inbox entry', () => {
+  test('about a proposal is for managers, until the proposal is decided', async () => {
     const { owner, member, project } = team
     const body = { title: 'Use flock', decision: 'We lock', status: 'proposed', projectId: project.id }
     const { id } = (await member.fetch<{ id: string }>('POST', '/api/decisions', body)).body
@@ -161,7 +161,7 @@ describe('what is done elsewhere needs nobody', () => {
     expect(await needing(owner, id)).toEqual([])
   })
 
-  test('an invitation names the team, is accepted by its id, and is then done', async () => {
+  test('about an invitation names the team, and is done once the invitation is accepted', async () => {
     const guest = await person(t, { name: 'Grace Hopper' })
     await t.app.driver.query('update users set email_verified_at = now() where id = $1', [guest.userId])
     const place = (
@@ -177,7 +177,7 @@ describe('what is done elsewhere needs nobody', () => {
     expect((await listOf(guest, 'all')).items[0]).toMatchObject({ done: true, subject: null })
   })
 
-  test('completing is no answer: an open question stays', async () => {
+  test('about a question stays open when the task is completed', async () => {
     const { owner, member, project } = team
     const task = await newTask(owner, project)
     await ask(member, task, 'Really?')
@@ -186,7 +186,7 @@ describe('what is done elsewhere needs nobody', () => {
   })
 })
 
-test('nobody marks as done what was sent to somebody else, and a viewer has an inbox too', async () => {
+test('viewers have an inbox; an entry is marked as done only by its receiver', async () => {
   const { owner, viewer, project } = team
   const task = await newTask(owner, project)
   const who = inside(viewer, project.organizationId as string)

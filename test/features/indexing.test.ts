@@ -56,7 +56,7 @@ const passagesOf = (id: string) =>
 const project = async (who = ada, extra = {}) =>
   made<{ id: string; slug: string }>(await who.fetch('POST', '/api/projects', { name: unique('Engine'), ...extra }))
 
-describe('every kind of record', () => {
+describe('the search index', () => {
   // Memories are indexed by their write.
   const kinds = records.followed.map(({ kind }) => kind as SearchName)
   const words = Object.fromEntries(kinds.map((kind) => [kind, newWord()])) as Record<RecordName, string>
@@ -68,24 +68,24 @@ describe('every kind of record', () => {
     await follow()
   })
 
-  test.each(kinds)('%s is found by the words of its text, after the write and not by it', async (kind) => {
+  test.each(kinds'finds a %s by the words of its text, after the write and not by it', async (kind) => {
     expect(await find(ada, words[kind])).toEqual([one[kind].id])
     expect(await find(ada, words[kind], kind)).toEqual([one[kind].id])
   })
 
-  test('a stranger finds none of them', async () => {
+  test('hides all of them from a stranger', async () => {
     const mallory = await person(t)
     for (const word of Object.values(words)) expect(await find(mallory, word)).toEqual([])
   })
 })
 
-describe('what changes afterwards', () => {
+describe('after a change, the search index', () => {
   const note = async (who: Person, body: object) =>
     made<{ id: string }>(await who.fetch('POST', '/api/notes', { title: unique('N'), ...body })).id
   const patch = async (who: Person, path: string, body: object) =>
     expect((await who.fetch('PUT', path, body)).status).toBe(200)
 
-  test('new words are found and old ones are not; a change that leaves a text alone leaves its pieces alone', async () => {
+  test('finds new words and no old ones, and keeps the passages of unchanged texts', async () => {
     const id = await note(ada, { content: 'an aardvark', scope: 'team' })
     await follow()
     const before = await passagesOf(id)
@@ -101,7 +101,7 @@ describe('what changes afterwards', () => {
     expect(await find(ada, 'axolotl')).toEqual([id])
   })
 
-  test('a text that shrinks leaves no pieces behind', async () => {
+  test('leaves no passages behind when a text becomes shorter', async () => {
     const id = await note(ada, { content: `${times(600, (i) => `word${i}`).join(' ')} tardigrade`, scope: 'team' })
     await follow()
     expect((await passagesOf(id)).length).toBeGreaterThan(3)
@@ -112,7 +112,7 @@ describe('what changes afterwards', () => {
     expect(await find(ada, 'tardigrade')).toEqual([])
   })
 
-  test('deleted is gone, restored is back', async () => {
+  test('drops deleted records and finds restored ones', async () => {
     const id = made<{ id: string }>(
       await ada.fetch('POST', '/api/skills', { name: 'Gecko', scope: 'team', content: 'x' }),
     ).id
@@ -125,7 +125,7 @@ describe('what changes afterwards', () => {
     expect(await find(ada, 'gecko')).toEqual([id])
   })
 
-  test('what becomes personal is its author’s alone, and found by a token of their own space only; its rights are those of now', async () => {
+  test('finds a note that became personal only for its author and a token of their own space', async () => {
     const grace = await member(t, ada, 'member')
     const [own, colleagues] = [await mcpToken(t, ada), await mcpToken(t, grace, { organizationId: ada.organizationId })]
     const asToken = async (token: string) =>
@@ -141,7 +141,7 @@ describe('what changes afterwards', () => {
     expect([await asToken(own), await asToken(colleagues)]).toEqual([[id], []])
   })
 
-  test('a project that becomes private hides what is in it at once, before anything was indexed again', async () => {
+  test('hides the records of a project at once when it becomes private', async () => {
     const grace = await member(t, ada, 'member')
     const home = await project()
     const id = await note(ada, { content: 'a narwhal', scope: 'team', projectId: home.id })
@@ -152,7 +152,7 @@ describe('what changes afterwards', () => {
     expect(await find(ada, 'narwhal')).toEqual([id])
   })
 
-  test('a session is found by who worked in it, and by nobody else', async () => {
+  test('finds a session only for the person who worked in it', async () => {
     const grace = await member(t, ada, 'member')
     const { id } = made<{ id: string }>(await ada.fetch('POST', '/api/sessions', { goals: ['tame the capybara'] }))
     await follow()
@@ -160,7 +160,7 @@ describe('what changes afterwards', () => {
     expect(await find(grace, 'capybara', 'session')).toEqual([])
   })
 
-  test('whole plans, and what goes with an epic or a project, by comparing what stands in it', async () => {
+  test('compares whole plans, and the records of an epic or a project', async () => {
     const home = await project()
     const compared = () => compare(systemCtx(t), { projectId: home.id })
     const plan = {
@@ -198,11 +198,11 @@ const setPosition = write('test.setPosition', machine, async (ctx, { value }: { 
   await ctx.db.update(meta).set({ value }).where(eq(meta.key, 'search.position'))
 })
 
-describe('whatever happens to the server', () => {
+describe('indexing', () => {
   const post = async (content: string) =>
     made<{ id: string }>(await ada.fetch('POST', '/api/notes', { title: unique('N'), content, scope: 'team' })).id
 
-  test('an attempt that fails leaves the place and the passages as they were, and the next one does it all', async () => {
+  test('keeps its position and the passages when an attempt fails, and the next attempt does all of it', async () => {
     const ids = [await post('kakapo one'), await post('kakapo two')]
     const before = await position()
     const broken = {
@@ -228,13 +228,13 @@ describe('whatever happens to the server', () => {
     expect(await position()).not.toBe(before)
   })
 
-  test('several at once do the work once', async () => {
+  test('is done once by several simultaneous workers', async () => {
     const id = await post('hoatzin')
     await Promise.all(times(4, () => follow()))
     expect(await passagesOf(id)).toHaveLength(1)
   })
 
-  test('nothing new, nothing written', async () => {
+  test('writes nothing without new events', async () => {
     await follow()
     const count = async () => (await t.app.driver.query('select count(*) from events')).rows[0]?.[0]
     const before = await count()
@@ -246,7 +246,7 @@ describe('whatever happens to the server', () => {
     insertEvent({ ...happened(t.app.instanceId, type), subjectId, organizationId: ada.organizationId })
 
   test.skipIf(process.env.TEST_DB !== 'postgres')(
-    'an event that is committed late holds up no others, and is not missed',
+    'does not wait for an event that is committed late, and does not miss it',
     async () => {
       const id = await post('first words')
       await follow()
@@ -267,7 +267,7 @@ describe('whatever happens to the server', () => {
     },
   )
 
-  test('a number whose transaction was rolled back is not waited for', async () => {
+  test('does not wait for a number whose transaction was rolled back', async () => {
     const { text, params } = changed(await post('undone'))
     const undone = await t.app.driver.begin()
     await undone.query(text, params)
@@ -277,7 +277,7 @@ describe('whatever happens to the server', () => {
     expect(await find(ada, 'takahe')).toEqual([id])
   })
 
-  test('many events that do not concern search are read once', async () => {
+  test('reads many events that do not concern search once', async () => {
     await follow()
     const { text, params } = changed(ada.userId, 'probe.nothing')
     const tx = await t.app.driver.begin()
@@ -291,7 +291,7 @@ describe('whatever happens to the server', () => {
     expect(await reached()).toBe(after)
   })
 
-  test('records that were there before, or in a database that does not reach up to the position, are found by comparing', async () => {
+  test('finds earlier records, and those of a restored database, by comparing', async () => {
     const id = await post('saola')
     await setPosition(systemCtx(t), { value: '{"high":99999999999,"holes":[]}' })
     await follow()
@@ -304,7 +304,7 @@ describe('whatever happens to the server', () => {
     expect(await find(ada, 'vaquita')).toEqual([later])
   })
 
-  test('passages of what is no longer there go', async () => {
+  test('removes passages of records that no longer exist', async () => {
     const id = await post('thylacine')
     await follow()
     await t.app.driver.query('update notes set deleted_at = now() where id = $1', [id])
@@ -312,7 +312,7 @@ describe('whatever happens to the server', () => {
     expect(await passagesOf(id)).toEqual([])
   })
 
-  test('an upgrade that reads more of many records has all of them indexed again, page by page', async () => {
+  test('renews all texts of a kind page by page after an upgrade that reads more of them', async () => {
     const { id } = made<{ id: string }>(await ada.fetch('POST', '/api/decisions', { title: 'Store', decision: 'One' }))
     await follow()
     const count = RENEWED_AT_ONCE + 1
@@ -340,7 +340,7 @@ describe('whatever happens to the server', () => {
     await t.app.db.delete(decisions).where(inArray(decisions.id, copies))
   })
 
-  test('an upgrade that cannot be done does not hold up what has just changed', async () => {
+  test('continues with new changes while an upgrade fails', async () => {
     await t.app.driver.exec(`delete from meta where key = 'search.texts'`)
     const warnings: string[] = []
     const all = t.app.records.all.map((record) =>
@@ -361,7 +361,7 @@ describe('whatever happens to the server', () => {
     }
   })
 
-  test('a very long text does not stop the rest', async () => {
+  test('continues after a very long text', async () => {
     const ids = await Promise.all(times(3, (i) => post(`${'many words here '.repeat(15_000)} gharial${i}`)))
     const last = await post('gharial at the end')
     await follow()
@@ -370,7 +370,7 @@ describe('whatever happens to the server', () => {
   })
 })
 
-test('a running server follows by itself, soon after the write', async () => {
+test('a running server indexes a record soon after the write', async () => {
   const own = await ownApp(undefined, { background: 'on' })
   try {
     const who = await person(own)

@@ -35,7 +35,7 @@ beforeEach(async () => {
 })
 const list = async (who: Person) => (await who.fetch<Page>('GET', '/api/settings/integrations/user')).body.items
 
-test('a token and addresses are kept, and only their ends are shown', async () => {
+test('tokens and addresses are stored, and only their last characters are shown', async () => {
   expect(await list(ada)).toEqual([])
   const github = await ada.fetch<IntegrationSaved>('PUT', at('github'), { secret: TOKEN, settings: { login: 'ada' } })
   expect(github.status).toBe(200)
@@ -71,7 +71,7 @@ test('a token and addresses are kept, and only their ends are shown', async () =
     expect(everywhere).not.toContain(secret)
 })
 
-test('what is given is changed, the rest stays', async () => {
+test('a change sets the given fields and keeps the others', async () => {
   const made = (
     await ada.fetch<IntegrationSaved>('PUT', at('webhook'), { secret: WEBHOOK, settings: { events: ['mention'] } })
   ).body
@@ -106,7 +106,7 @@ test('what is given is changed, the rest stays', async () => {
   })
 })
 
-test('the signing key is shown once, also to who repeats the call', async () => {
+test('the signing key is shown once, even if the call is repeated', async () => {
   const make = () =>
     ada.fetch<IntegrationSaved>('PUT', at('webhook'), { secret: WEBHOOK }, { 'idempotency-key': 'once' })
   const [first, second] = [await make(), await make()]
@@ -115,7 +115,7 @@ test('the signing key is shown once, also to who repeats the call', async () => 
   expect(second.body).toEqual(rest)
 })
 
-test('what is no secret of that provider', async () => {
+test('a secret that does not fit the provider is refused', async () => {
   const [refusedTokens, refusedAddresses] = [
     ['short', 'with spaces in it', 'línea-de-tokens', 'x'.repeat(501), `${TOKEN}\n`],
     ['http://hooks.example.com/hush', 'ftp://hooks.example.com', 'hooks.example.com', 'https://ada:hush@hooks.example.com/', 'https://127.0.0.1/hush', 'https://2130706433/hush', 'https://[::1]/hush', 'https://[::ffff:10.0.0.1]/hush', 'https://169.254.169.254/latest', 'javascript:alert(1)'],
@@ -130,7 +130,7 @@ test('what is no secret of that provider', async () => {
   expect(await list(ada)).toEqual([])
 })
 
-test('settings that the provider does not have', async () => {
+test('settings that the provider does not have are refused', async () => {
   for (const [provider, settings, pointer] of [
     ['github', { events: ['mention'] }, '/settings/events'],
     ['webhook', { login: 'ada' }, '/settings/login'],
@@ -146,14 +146,14 @@ test('settings that the provider does not have', async () => {
   }
 })
 
-test('a provider that does not exist: 404, and which there are', async () => {
+test('an unknown provider is answered with 404 and the list of providers', async () => {
   for (const [method, path, body] of [['PUT', at('bitbucket'), { secret: TOKEN }], ['DELETE', at('__proto__'), undefined], ['POST', `${at('constructor')}/test`, undefined]] as const) {
     const problem = await expectRefusal(t, await ada.fetch(method, path, body), 404, 'not_found')
     expect(problem.detail).toContain('Use one of: github, gitea, gitlab, slack, discord, webhook.')
   } // biome-ignore format: a table
 })
 
-test('two at once: one connects', async () => {
+test('one of two simultaneous calls connects the provider', async () => {
   const answers = await Promise.all([1, 2, 3].map(() => ada.fetch('PUT', at('webhook'), { secret: WEBHOOK })))
   const [first] = statuses(answers)
   expect(first).toBe(200)
@@ -161,7 +161,7 @@ test('two at once: one connects', async () => {
   expect(await list(ada)).toHaveLength(1)
 })
 
-test('disconnecting forgets the secret', async () => {
+test('disconnecting deletes the secret', async () => {
   const { id } = (await ada.fetch<IntegrationSaved>('PUT', at('github'), { secret: TOKEN })).body
   await expectRefusal(
     t,
@@ -179,7 +179,7 @@ test('disconnecting forgets the secret', async () => {
   await expectRefusal(t, await ada.fetch('POST', `${at('github')}/test`), 404, 'not_found')
 })
 
-test("only the person themselves, and nobody else's", async () => {
+test('an integration is visible to its owner only, and changed in person only', async () => {
   await ada.fetch('PUT', at('github'), { secret: TOKEN })
   const other = await person(t)
   expect(await list(other)).toEqual([])
@@ -193,12 +193,12 @@ test("only the person themselves, and nobody else's", async () => {
   } // biome-ignore format: a table
 })
 
-test('github gets no messages: there is nothing to test', async () => {
+test('a test message to github is refused, because github receives no messages', async () => {
   await ada.fetch('PUT', at('github'), { secret: TOKEN })
   await expectRefusal(t, await ada.fetch('POST', `${at('github')}/test`), 409, 'conflict')
 })
 
-test('OUTBOUND=off: no address is taken, none is called, a token is', async () => {
+test('with OUTBOUND=off no address is accepted or called, but a token is stored', async () => {
   await ada.fetch('PUT', at('webhook'), { secret: WEBHOOK })
   const off = watch(await testApp({ OUTBOUND: 'off', background: 'off' }))
   try {
@@ -226,7 +226,7 @@ test('OUTBOUND=off: no address is taken, none is called, a token is', async () =
 })
 
 describe('OUTBOUND_ALLOW', () => {
-  test('lets a webhook reach a listed private host by http, and no other one', async () => {
+  test('lets webhooks reach a listed private host by http, and no other host', async () => {
     const heard: string[] = []
     const receiver = Bun.serve({
       port: 0,

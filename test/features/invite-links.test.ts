@@ -56,8 +56,8 @@ const titlesOf = async (who: Person) =>
     .filter(({ reason }) => reason === 'security')
     .map(({ title, message }) => [title, message])
 
-describe('whoever is not the inviter at a browser', () => {
-  test('invites, but gets no link: with it they would become a person', async () => {
+describe('a device, key or impersonator', () => {
+  test('sends invites, but gets no link, with which it could become a person', async () => {
     const boss = await person(t)
     for (const [name, use] of Object.entries(await substitutesOf(t, boss))) {
       const email = `${unique('guest')}@example.com`
@@ -71,7 +71,7 @@ describe('whoever is not the inviter at a browser', () => {
     expect([Object.keys(atBrowser.body).includes('link'), 'detail' in atBrowser.body]).toEqual([true, false])
   })
 
-  test('invites no admin and no owner, also not in place of a member', async () => {
+  test('cannot invite an admin or owner, nor change the role of an open invite to one', async () => {
     const boss = await person(t)
     const team = { id: boss.organizationId }
     const email = `${unique('guest')}@example.com`
@@ -86,7 +86,7 @@ describe('whoever is not the inviter at a browser', () => {
     expect((await preview(token)).body.role).toBe('member')
   })
 
-  test('gets none at the end of onboarding either', async () => {
+  test('gets no link at the end of onboarding', async () => {
     const boss = await person(t)
     const { device } = await substitutesOf(t, boss)
     const organization = { name: unique('First') }
@@ -100,7 +100,7 @@ describe('whoever is not the inviter at a browser', () => {
   })
 })
 
-test('the other owners are notified of an invited admin or owner, and all of them when they join', async () => {
+test('owners are notified when an admin or owner is invited and when they join', async () => {
   const boss = await person(t)
   const [other, plain] = [await member(t, boss, 'owner'), await member(t, boss, 'admin')]
   const team = { id: boss.organizationId }
@@ -117,8 +117,8 @@ test('the other owners are notified of an invited admin or owner, and all of the
   expect([await titlesOf(other), await titlesOf(boss), await titlesOf(plain)]).toEqual([[joined, asked], [joined], []])
 })
 
-describe('an address that was never proved', () => {
-  test('is proved by the mailed link, right after signing in', async () => {
+describe('an unconfirmed address', () => {
+  test('is confirmed by the mailed link, right after signing in', async () => {
     const boss = await person(sending)
     const me = await person(sending)
     const invited = await send({ id: boss.organizationId }, me.email, 'member', boss)
@@ -133,7 +133,7 @@ describe('an address that was never proved', () => {
     expect((await call(t, 'POST', '/api/auth/login', { email: me.email, password: PASSWORD })).status).toBe(200)
   })
 
-  test('is not proved by a link that the inviter hands over, because there is no mail server', async () => {
+  test('is not confirmed by a link that the inviter hands over because no mail server exists', async () => {
     const team = await newTeam()
     const me = await person(t)
     const path = `/api/teams/${team.id}/invite`
@@ -151,7 +151,7 @@ describe('an address that was never proved', () => {
     expect((await rolesIn(team)).get(me.userId)).toBe('member')
   })
 
-  test('in a session from before, whose owner may be somebody else, it is not', async () => {
+  test('is not confirmed in an earlier session, whose owner may be someone else', async () => {
     const clock = new TestClock()
     const own = watch(await testApp(server.settings, clock.now))
     try {
@@ -177,8 +177,8 @@ describe('an address that was never proved', () => {
   })
 })
 
-describe('a preview', () => {
-  test('tells the holder of the link what it is about, and not whether there is an account', async () => {
+describe('the preview of an invite', () => {
+  test('shows the holder of the link the team and role, and not whether the address has an account', async () => {
     const team = await newTeam()
     const unknown = `${unique('nobody')}@example.com`
     const known = await person(t)
@@ -199,8 +199,8 @@ describe('a preview', () => {
   })
 })
 
-describe('without an account', () => {
-  test('the mail arrives, and its link is good', async () => {
+describe('an invited person without an account', () => {
+  test('receives a mail with a working link', async () => {
     const boss = await person(sending, { name: 'Ada Lovelace' })
     const email = `${unique('mailed')}@example.com`
     expect((await send({ id: boss.organizationId }, email, 'member', boss)).status).toBe(201)
@@ -212,7 +212,7 @@ describe('without an account', () => {
     expect(made.body.user.emailVerifiedAt).not.toBeNull()
   })
 
-  test('the link opens a closed instance and joins the team; handed over, it proves no address', async () => {
+  test('joins a server with closed registration; a link that was handed over confirms no address', async () => {
     const closed = watch(await testApp({ REGISTRATION: 'closed' }))
     try {
       const team = await newTeam()
@@ -251,7 +251,7 @@ describe('without an account', () => {
     }
   })
 
-  test('a known address registers no second time, and the invite stays open', async () => {
+  test('cannot register a known address again, and the invite stays open', async () => {
     const team = await newTeam()
     const me = await person(t)
     await send(team, me.email)

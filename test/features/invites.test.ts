@@ -61,8 +61,8 @@ const rolesIn = async (team: { id: string }) => {
 const openInvites = async (team: { id: string }, by = ada) =>
   (await by.fetch<InvitePage>('GET', `/api/teams/${team.id}/invites?total=true`)).body
 
-describe('inviting', () => {
-  test('keeps the mail and returns its link to hand over, which no list or event shows', async () => {
+describe('inviting a person', () => {
+  test('stores the mail and returns its link, which no list or event contains', async () => {
     const team = await newTeam()
     const email = `${unique('new')}@example.com`
     const sent = await send(team, email)
@@ -92,7 +92,7 @@ describe('inviting', () => {
     expect(logged.join('')).not.toContain(token)
   })
 
-  test('who may invite as what', async () => {
+  test('is allowed by the role of the inviter and the invited role', async () => {
     const team = await newTeam()
     await Promise.all([add(team, grace, 'admin'), add(team, edsger, 'member'), add(team, barbara, 'viewer')])
     const by: Record<Role, Person> = { owner: ada, admin: grace, member: edsger, viewer: barbara }
@@ -117,11 +117,11 @@ describe('inviting', () => {
     ['something else than an address', { email: 'nobody' }],
     ['an unknown role', { email: 'x@example.com', role: 'king' }],
     ['a field of ours', { email: 'x@example.com', organizationId: Bun.randomUUIDv7() }],
-  ])('is refused with %s', async (_, body) => {
+  ]'is refused with %s', async (_, body) => {
     await expectRefusal(t, await ada.fetch('POST', `/api/teams/${ada.organizationId}/invite`, body), 422, 'invalid')
   })
 
-  test('a personal space takes members too; a member is not invited again', async () => {
+  test('works for a personal space, and is refused for someone who is a member', async () => {
     const sent = await send({ id: ada.organizationId }, `${unique('guest')}@example.com`)
     expect(sent.status).toBe(201)
     const team = await newTeam()
@@ -130,7 +130,7 @@ describe('inviting', () => {
     expect((await openInvites(team)).items).toEqual([])
   })
 
-  test('again renews the open one: the old link dies, its mail is wiped, another team’s stays', async () => {
+  test('again renews the open invite: the old link stops working, and other teams’ invites stay', async () => {
     const [team, other] = [await newTeam(), await newTeam()]
     const email = `${unique('twice')}@example.com`
     const first = await send(team, email, 'viewer')
@@ -147,7 +147,7 @@ describe('inviting', () => {
     expect(kept.map((m) => m.kind).sort()).toEqual([`invite:${team.id}`, `invite:${other.id}`].sort())
   })
 
-  test('ten at once to one address leave one open invite', async () => {
+  test('ten times at once leaves one open invite', async () => {
     const team = await newTeam()
     const email = `${unique('ten')}@example.com`
     const answers = await Promise.all(times(10, () => send(team, email)))
@@ -156,7 +156,7 @@ describe('inviting', () => {
     expect((await preview(await tokenFor(team, email))).status).toBe(200)
   })
 
-  test('somebody with a proven address is notified, somebody without is not', async () => {
+  test('notifies someone with a confirmed address only', async () => {
     const team = await newTeam()
     const [known, unproven] = [await person(t), await person(t)]
     await verify(known)
@@ -166,7 +166,7 @@ describe('inviting', () => {
     expect(await t.app.db.select().from(notifications).where(eq(notifications.userId, unproven.userId))).toEqual([])
   })
 
-  test('a name cannot put lines of its own into the mail', async () => {
+  test('cannot add lines to the mail by a name', async () => {
     const email = `${unique('lines')}@example.com`
     const team = (
       await ada.fetch<Organization>('POST', '/api/teams', { name: 'Evil\r\nBcc: all@example.com\u2028<b>hi</b>' })
@@ -177,7 +177,7 @@ describe('inviting', () => {
     expect(mail.html).not.toContain('<b>')
   })
 
-  test('a team and a person send fifty a day, an address gets ten', async () => {
+  test('is limited to fifty a day for a team and a person, and ten for an address', async () => {
     const clock = new TestClock()
     const own = watch(await testApp({}, clock.now))
     try {
@@ -217,8 +217,8 @@ describe('inviting', () => {
   }, 300_000)
 })
 
-describe('the team', () => {
-  test('sees its open invites and nobody else’s; owners and admins withdraw them', async () => {
+describe('the open invites of a team', () => {
+  test('are visible to the team only; owners and admins withdraw them', async () => {
     const [team, other] = [await newTeam(), await newTeam()]
     await Promise.all([add(team, grace, 'admin'), add(team, barbara, 'viewer')])
     const emails = times(3, () => `${unique('p')}@example.com`)
@@ -250,8 +250,8 @@ describe('the team', () => {
   })
 })
 
-describe('the receiver', () => {
-  test('accepts by the mailed token and is a member at once', async () => {
+describe('the receiver of an invite', () => {
+  test('accepts with the mailed token and is a member at once', async () => {
     const team = await newTeam()
     const me = await person(t)
     await verify(me)
@@ -278,7 +278,7 @@ describe('the receiver', () => {
     ).toBe(true)
   })
 
-  test('with a proven address sees the own open ones, and answers by id', async () => {
+  test('with a confirmed address sees their own open invites and answers by id', async () => {
     const [team, other] = [await newTeam(), await newTeam()]
     const me = await person(t)
     const sent = [await send(team, me.email), await send(other, me.email, 'admin')]
@@ -302,7 +302,7 @@ describe('the receiver', () => {
     expect((await rolesIn(team)).has(me.userId)).toBe(false)
   })
 
-  test('somebody else’s invite does not exist, whichever way it is named', async () => {
+  test('does not find the invite of someone else, by token or by id', async () => {
     const team = await newTeam()
     await verify(stranger)
     const email = `${unique('other')}@example.com`
@@ -346,7 +346,7 @@ describe('the receiver', () => {
     )
   })
 
-  test('a key does not answer for its owner', async () => {
+  test('cannot answer with an API key', async () => {
     const team = await newTeam()
     const me = await person(t)
     await verify(me)
@@ -358,7 +358,7 @@ describe('the receiver', () => {
     expect((await rolesIn(team)).has(me.userId)).toBe(false)
   })
 
-  test('ten presses at once make one member', async () => {
+  test('becomes a member once by ten simultaneous calls', async () => {
     const team = await newTeam()
     const me = await person(t)
     await verify(me)
@@ -369,7 +369,7 @@ describe('the receiver', () => {
     expect((await rolesIn(team)).get(me.userId)).toBe('member')
   })
 
-  test('a person who became a member meanwhile keeps their role', async () => {
+  test('keeps their role if they became a member meanwhile', async () => {
     const team = await newTeam()
     const me = await person(t)
     await verify(me)
@@ -380,7 +380,7 @@ describe('the receiver', () => {
     await expectEvent(t, accepted, 'invite.accepted')
   })
 
-  test('what the inviter could not give today is not given', async () => {
+  test('does not get a role that the inviter could no longer give', async () => {
     const team = await newTeam()
     const inviter = await person(t)
     await add(team, inviter, 'owner')
@@ -410,7 +410,7 @@ describe('the receiver', () => {
     }
   })
 
-  test('nobody joins a team that was deleted', async () => {
+  test('cannot join a team that was deleted', async () => {
     const team = await newTeam()
     const me = await person(t)
     await verify(me)
@@ -423,7 +423,7 @@ describe('the receiver', () => {
     expect((await me.fetch<InvitePage>('GET', '/api/invites')).body.items).toEqual([])
   })
 
-  test('an invite runs out after fourteen days', async () => {
+  test('can accept within fourteen days', async () => {
     const clock = new TestClock()
     const own = watch(await testApp({}, clock.now))
     try {

@@ -74,7 +74,7 @@ describe('a report', () => {
     ] as string[])
   })
 
-  test('needs a title and a description that say something', async () => {
+  test('needs a title and a description with text', async () => {
     for (const body of [
       { title: ' ', description: 'x' },
       { title: 'x', description: ' ' },
@@ -85,7 +85,7 @@ describe('a report', () => {
 })
 
 describe('an administrator', () => {
-  test('sees all of them with who reported them, and filters', async () => {
+  test('sees all reports with their reporters, and filters them', async () => {
     const low = await report(ada, { priority: 'low' })
     const critical = await report(grace, { priority: 'critical' })
     const list = async (query: string) =>
@@ -101,7 +101,7 @@ describe('an administrator', () => {
     expect(ids(await list('?status=closed'))).not.toContain(critical.id)
   })
 
-  test('answers; the reporter is told', async () => {
+  test('answers a report, and the reporter is notified', async () => {
     const issue = await report(ada)
     const answered = await patch(issue, { status: 'in_review', priority: 'high', answer: 'We are on it.' })
     expect(answered.body).toMatchObject({
@@ -124,14 +124,14 @@ describe('an administrator', () => {
     })
   })
 
-  test('answers at length; the notice has the beginning', async () => {
+  test('gives a long answer, of which the notice contains the beginning', async () => {
     const issue = await report(ada, { title: 'x'.repeat(200) })
     expect((await patch(issue, { answer: 'y'.repeat(20_000) })).status).toBe(200)
     const [told] = await toldTo(ada)
     expect([told?.title.length, told?.message?.length]).toEqual([200, 2000])
   })
 
-  test('closes; the reporter is told once', async () => {
+  test('closes a report, and the reporter is notified once', async () => {
     const issue = await report(grace)
     await expectEvents(t, await patch(issue, { status: 'closed' }), 'issue.updated', 'notification.created')
     expect((await toldTo(grace))[0]).toMatchObject({
@@ -142,7 +142,7 @@ describe('an administrator', () => {
     await expectEvents(t, await patch(issue, { status: 'closed', priority: 'low' }), 'issue.updated')
   })
 
-  test('ranks without telling anybody, and takes an answer back', async () => {
+  test('sets the priority without a notice, and can remove an answer', async () => {
     const issue = await report(ada)
     await expectEvents(t, await patch(issue, { priority: 'low' }), 'issue.updated')
     await patch(issue, { answer: 'Wrong answer' })
@@ -151,7 +151,7 @@ describe('an administrator', () => {
     expect(cleared.body).toMatchObject({ answer: null, answeredAt: null, answeredById: null })
   })
 
-  test('does not overwrite what another one has just done', async () => {
+  test('cannot overwrite the change of another administrator', async () => {
     const issue = await report(ada)
     const both = await Promise.all(['first', 'second'].map((answer) => patch(issue, { answer }, { 'if-match': '"1"' })))
     expect(statuses(both)).toEqual([200, 412])
@@ -159,7 +159,7 @@ describe('an administrator', () => {
     expect(lost.current).toMatchObject({ id: issue.id, version: 2 })
   })
 
-  test('is needed: nobody else lists or changes reports, not even their own', async () => {
+  test('is the only one who lists and changes reports', async () => {
     const issue = await report(ada)
     await expectRefusal(t, await ada.fetch('GET', '/api/admin/issues'), 403, 'forbidden')
     await expectRefusal(t, await patch(issue, { status: 'closed' }, {}, ada), 403, 'forbidden')

@@ -35,8 +35,8 @@ afterAll(() => close())
 const task = (input: object = {}) => newTask(team.owner, team.project, input)
 const leaseOf = async ({ id }: Task) => (await get(team.owner, id)).body.lease
 
-describe('a claim', () => {
-  test('starts the work, names who is at it, and lasts a quarter of an hour', async () => {
+describe('claiming a task', () => {
+  test('starts the work, names the holder, and lasts 15 minutes', async () => {
     const made = await task()
     const taken = await claim(team.member, made)
     const now = clock.now().toISOString()
@@ -59,7 +59,7 @@ describe('a claim', () => {
     })
   })
 
-  test('of somebody else is refused with who, last sign of life, until when, and when to try again', async () => {
+  test('of someone else is refused with the holder, their last call, the end, and when to try again', async () => {
     const made = await task()
     await claim(team.member, made, { minutes: 60 })
     const seen = clock.now().toISOString()
@@ -72,7 +72,7 @@ describe('a claim', () => {
     expect(answer.headers.get('retry-after')).toBe('3000')
   })
 
-  test('again, or a renewal, keeps what it was taken for and does not raise the version', async () => {
+  test('again, or renewing, keeps its duration and does not raise the version', async () => {
     const made = await task()
     await claim(team.member, made, { minutes: 60 })
     const { since } = (await leaseOf(made)) as { since: string }
@@ -87,7 +87,7 @@ describe('a claim', () => {
     ).toBeTruthy()
   })
 
-  test('runs out: then anybody has it, goes on where it was left, and who lost it is told on renewing', async () => {
+  test('is possible after the lease expired, and the former holder is refused a renewal', async () => {
     const made = await task()
     await claim(team.member, made)
     clock.forward({ minutes: 15 })
@@ -102,7 +102,7 @@ describe('a claim', () => {
     await expectRefusal(t, await claim(team.member, made, { action: 'renew' }), 409, 'conflict.lease_held')
   })
 
-  test('does not take a task away from whom it is assigned to', async () => {
+  test('that is assigned to someone else is refused', async () => {
     const made = await task({ assignee: team.admin.userId })
     expect((await claim(team.member, made)).body).toMatchObject({
       assignee: { id: team.admin.userId },
@@ -110,14 +110,14 @@ describe('a claim', () => {
     })
   })
 
-  test('of what is closed is refused; of the backlog it is a start', async () => {
+  test('is refused when it is closed, and starts it from the backlog', async () => {
     const made = await task({ status: 'backlog' })
     expect((await claim(team.member, made)).body.status).toBe('in_progress')
     await complete(team.member, made)
     await expectRefusal(t, await claim(team.member, made), 409, 'conflict')
   })
 
-  test('is for members, of tasks they see, for agents and sessions that are theirs', async () => {
+  test('is for members who see the task, with their own agents and sessions', async () => {
     const made = await task()
     expect((await claim(team.viewer, made)).status).toBe(403)
     expect((await claim(team.stranger, made)).status).toBe(404)
@@ -134,8 +134,8 @@ describe('a claim', () => {
   })
 })
 
-describe('giving back', () => {
-  test('clears all of it: lease, assignment and state', async () => {
+describe('releasing a task', () => {
+  test('clears the lease, the assignment and the state', async () => {
     const made = await task()
     await claim(team.member, made)
     const back = await release(team.member, made)
@@ -152,7 +152,7 @@ describe('giving back', () => {
     expect((await release(team.member, made)).body.version).toBe(3)
   })
 
-  test("is not done to another agent's task, but a person may take it away", async () => {
+  test('is refused to another agent, and allowed to a person', async () => {
     const made = await task()
     const [a, b] = [await connect(team.member, { agentId: (await newAgent(team.owner)).id }), await connect(team.other)]
     told(await a.call('claim_task', { task: made.key }))
@@ -161,7 +161,7 @@ describe('giving back', () => {
     await Promise.all([a.close(), b.close()])
   })
 
-  test('too late does not touch the lease of who came next', async () => {
+  test('after the lease expired does not touch the next lease', async () => {
     const made = await task()
     await claim(team.member, made)
     clock.forward({ minutes: 15 })
@@ -173,7 +173,7 @@ describe('giving back', () => {
   })
 })
 
-describe('signs of life', () => {
+describe('a lease', () => {
   /** The renewal goes beside the call: the next statement on the same database comes after it. */
   const settled = async (made: Task) => {
     for (let i = 0; i < 50; i++) {
@@ -183,7 +183,7 @@ describe('signs of life', () => {
     return leaseOf(made)
   }
 
-  test('any call on the agent’s connection keeps all it works on, for as long again as it asked for', async () => {
+  test('is extended by any call on the agent’s connection, for as long as the claim requested', async () => {
     const agent = await newAgent(team.owner)
     const worker = await connect(team.member, { agentId: agent.id }, 'v2 client, HTTP 2025')
     const [short, long] = [await task(), await task()]
@@ -205,7 +205,7 @@ describe('signs of life', () => {
     await worker.close()
   })
 
-  test('without a connection keep only the task that a call names', async () => {
+  test('is extended without a connection only by calls that name the task', async () => {
     const worker = await connect(team.member)
     const [named, other] = [await task(), await task()]
     for (const { key } of [named, other]) told(await worker.call('claim_task', { task: key, minutes: 5 }))
@@ -219,7 +219,7 @@ describe('signs of life', () => {
     await worker.close()
   })
 
-  test('of somebody who was removed from the team keep nothing there, though their key still works elsewhere', async () => {
+  test('is not extended by someone who was removed from the team, though their key works elsewhere', async () => {
     const own = await newTeam()
     const made = await newTask(own.owner, own.project)
     const headers = { authorization: `Bearer ${await apiKey(t, own.member)}` }
@@ -242,7 +242,7 @@ describe('signs of life', () => {
     expect(await lease()).toBeNull()
   })
 
-  test('a person’s calls keep their own claims, not those of their agent', async () => {
+  test('of a person is extended by their own calls, and that of their agent is not', async () => {
     const [mine, agents] = [await task(), await task()]
     await claim(team.other, mine)
     const worker = await connect(team.other)
@@ -257,8 +257,8 @@ describe('signs of life', () => {
   })
 })
 
-describe('a worker', () => {
-  test('is not disturbed by other agents, and goes on also without naming the agent again', async () => {
+describe('the holder of a task', () => {
+  test('is not disturbed by other agents, and continues without naming the agent again', async () => {
     const made = await task()
     const [one, two] = [await newAgent(team.owner), await newAgent(team.owner)]
     const worker = await connect(team.member)
@@ -279,7 +279,7 @@ describe('a worker', () => {
     await Promise.all([worker.close(), other.close()])
   })
 
-  test('loses it to whom it is assigned next: the lease moves along, and goes when the task is to do again', async () => {
+  test('changes with the assignee, and the lease ends when the task is to do again', async () => {
     const made = await task()
     await claim(team.member, made, { minutes: 60 })
     const { expiresAt } = (await leaseOf(made)) as { expiresAt: string }
@@ -294,7 +294,7 @@ describe('a worker', () => {
     expect((await patch(team.owner, made, { assignee: null })).body).toMatchObject({ lease: null, assignee: null })
   })
 
-  test('and is deleted: an agent’s work can be gone on with, and nothing stays assigned to it', async () => {
+  test('leaves the work free and nothing assigned if it is an agent that is deleted', async () => {
     const agent = await newAgent(team.owner)
     const worker = await connect(team.member, { agentId: agent.id })
     const [begun, planned] = [await task(), await task({ assignee: agent.id })]
@@ -306,7 +306,7 @@ describe('a worker', () => {
     await worker.close()
   })
 
-  test('who deletes the account loses the claim, and their comments stay without a name', async () => {
+  test('loses the claim by deleting the account; their comments stay without a name', async () => {
     const leaver = await signedInForDays('Leaver')
     await addMember(systemCtx(t), { id: team.id, userId: leaver.userId, role: 'member' })
     const made = await task()
@@ -322,7 +322,7 @@ describe('a worker', () => {
     expect((await next(team.other, { projectId: team.project.id })).status).toBe(200)
   })
 
-  test('a revoked token keeps nothing alive', async () => {
+  test('loses the lease in time if its token was revoked', async () => {
     const made = await task()
     const secret = await mcpToken(t, team.member)
     expect(secret).toStartWith('svc_live_')

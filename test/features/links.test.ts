@@ -39,8 +39,8 @@ const outcome = ({ status, body }: { status: number; body: unknown }) => [status
 const gone = [410, 'gone']
 const elsewhere = [409, 'conflict.other_browser']
 
-describe('a link', () => {
-  test('signs in once, in the browser that asked', async () => {
+describe('a sign-in link', () => {
+  test('signs in once, in the browser that requested it', async () => {
     const ada = await person(t)
     await prove(t, ada)
     const asked = await sendLink(t, ada.email)
@@ -80,7 +80,7 @@ describe('a link', () => {
     expect(logged.join('\n')).not.toContain(token)
   })
 
-  test('has its address and its cookie from APP_URL, whatever host the request names', async () => {
+  test('takes its address and its cookie from APP_URL, whatever host the request names', async () => {
     const own = await open({ APP_URL: 'https://tutti.example.com', ALLOWED_HOSTS: 'evil.example.org' })
     const email = newAddress()
     const asked = await call(own, 'POST', '/api/auth/magic-link/send', { email }, { host: 'evil.example.org' })
@@ -114,7 +114,7 @@ describe('a link', () => {
     expect((await verifyLink(t, token, browser)).status).toBe(200)
   })
 
-  test('shows a code there, which works where the link was asked for', async () => {
+  test('shows a code in another browser, which works in the browser that requested the link', async () => {
     const ada = await person(t, { confirmed: true })
     const { token, browser } = await linkFor(t, ada.email)
     const answer = await exchangeLink(t, token)
@@ -170,7 +170,7 @@ describe('a link', () => {
       expect(outcome(await use(own, third.token, third.browser))).toEqual(gone)
   })
 
-  test('of twenty uses at once exactly one succeeds', async () => {
+  test('works for exactly one of twenty simultaneous uses', async () => {
     const ada = await person(t)
     const { token, browser } = await linkFor(t, ada.email)
     const answers = await Promise.all(
@@ -179,7 +179,7 @@ describe('a link', () => {
     expect(statuses(answers)).toEqual([200, ...times(19, () => 410)])
   })
 
-  test('makes an account where registration is open, and none where it is closed', async () => {
+  test('creates an account where registration is open, and none where it is closed', async () => {
     const email = newAddress('grace.hopper')
     const { token, browser } = await linkFor(t, email)
     const answer = await verifyLink(t, token, browser)
@@ -199,7 +199,7 @@ describe('a link', () => {
     }
   })
 
-  test('does not let in who was suspended meanwhile', async () => {
+  test('does not sign in a user who was suspended meanwhile', async () => {
     for (const use of [verifyLink, exchangeLink]) {
       const ada = await person(t)
       const { token, browser } = await linkFor(t, ada.email)
@@ -208,7 +208,7 @@ describe('a link', () => {
     }
   })
 
-  test('counts for its network like any attempt to sign in', async () => {
+  test('counts towards the login limit of the network', async () => {
     const own = await open({ RATE_LIMIT_LOGIN: '2', TRUSTED_PROXIES: '127.0.0.1' })
     const { token, browser } = await linkFor(t, newAddress())
     const here = { 'x-forwarded-for': `198.51.100.${Math.floor(Math.random() * 256)}` }
@@ -219,7 +219,7 @@ describe('a link', () => {
   })
 })
 
-describe('what works once', () => {
+describe('a one-time secret', () => {
   const purposes: Purpose[] = [
     'magic_link',
     'verify_email',
@@ -246,7 +246,7 @@ describe('what works once', () => {
     redeemSecret(ctx, purpose, secret),
   )
 
-  test('is good for its own purpose and no other', async () => {
+  test('works for its own purpose only', async () => {
     const ada = await person(t)
     const ctx = systemCtx(t)
     for (const purpose of purposes) {
@@ -260,7 +260,7 @@ describe('what works once', () => {
     }
   })
 
-  test('opens no door that is not its own, on any route that takes a token', async () => {
+  test('is refused on every route for another purpose, and is not used up there', async () => {
     const ada = await person(t)
     const ctx = systemCtx(t)
     const secrets = await Promise.all(

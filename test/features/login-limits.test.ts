@@ -28,7 +28,7 @@ async function fail(t: TestApp, email: string, often: number): Promise<void> {
 }
 
 describe('guessing at a password', () => {
-  test('costs a wait after five failures, twice as long every time, up to an hour', async () => {
+  test('causes a wait after five failures, which doubles each time up to an hour', async () => {
     const clock = new TestClock()
     const t = await open(clock)
     for (const email of [(await person(t)).email, newAddress()]) {
@@ -45,7 +45,7 @@ describe('guessing at a password', () => {
     }
   })
 
-  test('is reset by a correct password', async () => {
+  test('starts anew after a correct password', async () => {
     const clock = new TestClock()
     const t = await open(clock)
     const { email } = await person(t)
@@ -60,7 +60,7 @@ describe('guessing at a password', () => {
     expect(waitOf(await wrong(t, email))).toBe('wait 60')
   })
 
-  test('is forgotten after a quarter of an hour while it was free, and after a day once it had to wait', async () => {
+  test('is forgotten after 15 minutes before the first wait, and after a day afterwards', async () => {
     const clock = new TestClock()
     const t = await open(clock)
     const { email } = await person(t)
@@ -78,7 +78,7 @@ describe('guessing at a password', () => {
     expect(waitOf(await wrong(t, email))).toBe('wait 60')
   })
 
-  test('a hundred times at once: five are looked at, and one after every wait', async () => {
+  test('a hundred times at once checks five, and one after every wait', async () => {
     const clock = new TestClock()
     const t = await open(clock)
     for (const email of [(await person(t)).email, newAddress()]) {
@@ -91,7 +91,7 @@ describe('guessing at a password', () => {
     }
   })
 
-  test('holds across a restart, and on every instance', async () => {
+  test('is counted across restarts and instances', async () => {
     const clock = new TestClock()
     const before = await open(clock)
     const { email } = await person(before)
@@ -106,7 +106,7 @@ describe('guessing at a password', () => {
     expect(waitOf(await right(other, email))).toBe('wait 240')
   })
 
-  test('at one account does not concern another', async () => {
+  test('at one account does not affect another', async () => {
     const clock = new TestClock()
     const t = await open(clock)
     const [ada, grace] = [await person(t), await person(t)]
@@ -114,7 +114,7 @@ describe('guessing at a password', () => {
     expect(waitOf(await right(t, grace.email))).toBe('200')
   })
 
-  test('counts every attempt for its network, however many come at once', async () => {
+  test('counts every attempt for its network, even simultaneous ones', async () => {
     const t = await open(new TestClock(), { RATE_LIMIT_LOGIN: '40' })
     const network = `2001:db8:${(process.pid & 0xffff).toString(16)}:${Math.floor(Math.random() * 0xffff).toString(16)}`
     const from = (i: number) => ({ 'x-forwarded-for': `${network}:${i.toString(16)}::1` })
@@ -131,7 +131,7 @@ describe('guessing at a password', () => {
 })
 
 describe('hashing passwords', () => {
-  test('is done two at a time with fifty waiting; more are sent away', () =>
+  test('runs two at a time with fifty waiting; more are refused', () =>
     hashingEveryTime(async () => {
       const all = await Promise.all(
         times(60, () => verifyPassword('some password', null).catch((error: AppError) => error)),
@@ -141,7 +141,7 @@ describe('hashing passwords', () => {
       expect(await verifyPassword('some password', null)).toBe(false)
     }))
 
-  test('a flood of sign-ins is answered with 503 and when to come again, and is over when it is over', () =>
+  test('answers a flood of logins with 503 and Retry-After, until the flood is over', () =>
     hashingEveryTime(async () => {
       const t = await open(new TestClock())
       const { email } = await person(t)
@@ -157,7 +157,7 @@ describe('hashing passwords', () => {
     }))
 })
 
-test('what is counted in memory is bounded: a million networks cost less than 64 MB', () => {
+test('counters in memory are bounded: a million networks cost less than 64 MB', () => {
   Bun.gc(true)
   const before = process.memoryUsage().heapUsed
   const buckets = new Buckets(120, 120)

@@ -23,8 +23,8 @@ const end = (at: TestApp, token: string, id: string) =>
 const sessionOf = (token: string): string =>
   (JSON.parse(Buffer.from(token.split('.')[1] as string, 'base64url').toString()) as { sid: string }).sid
 
-describe('where one is signed in', () => {
-  test('shows every live session and which one asks', async () => {
+describe('GET /api/settings/sessions', () => {
+  test('shows every active session and marks the current one', async () => {
     const ada = await person(t)
     const agent = { 'user-agent': 'Lynx/2.9' }
     const body = { email: ada.email, password: 'violet anchor prefers rain' }
@@ -61,7 +61,7 @@ describe('where one is signed in', () => {
     expect((await call(t, 'GET', '/api/settings/sessions')).status).toBe(401)
   })
 
-  test('not those that ended, ran out, or were not renewed in time', async () => {
+  test('leaves out sessions that ended, expired or were not renewed in time', async () => {
     const ada = await person(timed)
     const out = (await login(timed, ada.email)).body
     const used = (await login(timed, ada.email)).body
@@ -75,7 +75,7 @@ describe('where one is signed in', () => {
     expect(ids(await list(timed, next.token))).toEqual([sessionOf(used.token)])
   })
 
-  test('page by page', async () => {
+  test('is paged', async () => {
     const ada = await person(t)
     await Promise.all(times(4, () => login(t, ada.email)))
     const seen: string[] = []
@@ -94,8 +94,8 @@ describe('where one is signed in', () => {
   })
 })
 
-describe('ending a session', () => {
-  test('stops its tokens at once and tells open streams; others go on', async () => {
+describe('ending a login session', () => {
+  test('stops its tokens at once and closes its streams; other sessions continue', async () => {
     const ada = await person(t)
     const other = (await login(t, ada.email)).body
     expect((await me(t, other.token)).status).toBe(200)
@@ -116,7 +116,7 @@ describe('ending a session', () => {
     await expectRefusal(t, await end(t, ada.token, id), 404, 'not_found')
   })
 
-  test('within a second on another instance that has just seen it', async () => {
+  test('takes effect within a second on another instance that has just read it', async () => {
     const second = await testApp({ background: 'off' })
     const ada = await person(t)
     const other = (await login(t, ada.email)).body
@@ -130,7 +130,7 @@ describe('ending a session', () => {
     await second.close()
   })
 
-  test('only the owner can: not others, not a key, not an impersonator, whose session the owner may end too', async () => {
+  test('is for its owner in person, who can also end the session of an impersonator', async () => {
     const [ada, grace] = [await person(t), await person(t)]
     const id = sessionOf(ada.token)
     await expectRefusal(t, await end(t, grace.token, id), 404, 'not_found')
@@ -145,7 +145,7 @@ describe('ending a session', () => {
     expect((await me(t, ada.token)).status).toBe(401)
   })
 
-  test('of five who end it at once, one does', async () => {
+  test('succeeds for one of five simultaneous calls', async () => {
     const ada = await person(t)
     const id = sessionOf((await login(t, ada.email)).body.token)
     const answers = await Promise.all(times(5, () => end(t, ada.token, id)))
@@ -167,7 +167,7 @@ describe('a stolen refresh token', () => {
     expect((await refresh(at, next.refreshToken)).status).toBe(401)
   }
 
-  test('ends the whole family when it is played again, before and after a restart', async () => {
+  test('ends the whole family when it is replayed, before and after a restart', async () => {
     let at = await testApp({ background: 'off' })
     const [before, after] = [await steal(at), await steal(at)]
     expect((await refresh(at, before.ada.refreshToken)).status).toBe(401)

@@ -7,7 +7,7 @@ import { connected, get, make, newProject, newTeam, people, review, start, t, to
 const tests = { command: 'bun test', passed: 3, failed: 0 }
 beforeAll(start)
 
-test('the only member of a team reviews their own work, at a browser only', async () => {
+test('the only member of a team can review their own work, at a browser only', async () => {
   const ada = await person(t)
   const feature = await make(ada, await newProject(ada))
   await toReview(ada, feature)
@@ -21,7 +21,7 @@ test('the only member of a team reviews their own work, at a browser only', asyn
   expect((await review(ada, feature.id, 'approved', 'Good')).body.status).toBe('done')
 })
 
-test('what an agent made, its human reviews at a browser; the agent is told the page', async () => {
+test('the work of an agent is reviewed by its person at a browser; the agent gets the page’s address', async () => {
   const ada = await person(t)
   const project = await newProject(ada)
   const feature = await make(ada, project)
@@ -38,7 +38,7 @@ test('what an agent made, its human reviews at a browser; the agent is told the 
   expect((await review(ada, feature.id, 'approved')).body.status).toBe('done')
 })
 
-test('another agent of the same person requests changes, but cannot approve', async () => {
+test('another agent of the same person can request changes, but cannot approve', async () => {
   const ada = await person(t)
   const feature = await make(ada, await newProject(ada))
   await connected(await mcpToken(t, ada, { name: 'builder' }), async (builder) => {
@@ -72,7 +72,7 @@ test('another agent of the same person requests changes, but cannot approve', as
   })
 })
 
-test('where there are others, the author still asks one of them, and is told who may change that', async () => {
+test('the author in a team with other members cannot approve, and is told who can change that', async () => {
   const { author, member, project } = await newTeam()
   const feature = await make(author, project)
   await toReview(author, feature)
@@ -83,7 +83,7 @@ test('where there are others, the author still asks one of them, and is told who
   expect((await get(people.owner, feature.id)).body.can.override).toBe(true)
 })
 
-test('what cannot be reviewed now says why', async () => {
+test('`can.review` gives the reason while a feature cannot be reviewed', async () => {
   const { member, project } = await newTeam()
   const feature = await make(member, project)
   expect((await get(member, feature.id)).body.can.review).toMatchObject({ code: 'conflict' })
