@@ -125,7 +125,7 @@ describe('POST /api/auth/register', () => {
     ['eleven characters', 'abcdefghijk', 'too_short'],
     ['one on the block list', 'password1234', 'too_common'],
     ['few different characters', 'abababababababab', 'too_common'],
-  ]'refuses a password with %s', async (_, password, code) => {
+  ])('refuses a password with %s', async (_, password, code) => {
     const body = await expectRefusal(t, await register(t, { password }), 422, 'invalid')
     expect(body.errors).toMatchObject([{ pointer: '/password', code }])
   })

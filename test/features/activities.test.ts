@@ -115,9 +115,9 @@ describe('activities written by the server', () => {
     ['decision.commented', { title: 'Use flock' }, 'commented on decision Use flock'],
     ['something_new.turned_round', { title: 'It' }, 'turned round something new It'],
     ['deploy', { description: 'Deployed 1.4' }, 'Deployed 1.4'],
-  ]'describe %s in words', (type, data, said) => expect(inWords(new Catalogue(events), type, data)).toBe(said))
+  ])('describe %s in words', (type, data, said) => expect(inWords(new Catalogue(events), type, data)).toBe(said))
 
-  test("name the agent for its own work, and can be filtered by it", async () => {
+  test('name the agent for its own work, and can be filtered by it', async () => {
     const made = await project(ada)
     const agent = (await ada.fetch<Agent>('POST', '/api/agents', { name: 'Builder', scope: 'team' })).body
     const token = await mcpToken(t, grace, { agentId: agent.id, projectId: made.id, scopes: ['write'] })
@@ -288,7 +288,7 @@ describe('the activity feed', () => {
     expect((await next.fetch('GET', `/api/activities/${fresh.id}`)).status).toBe(200)
   })
 
-  test("leaves out others’ sessions and personal records, accounts, credentials and audit-only events", async () => {
+  test('leaves out others’ sessions and personal records, accounts, credentials and audit-only events', async () => {
     const owner = await person(t)
     const other = await member(t, owner, 'admin')
     const made = await project(owner)

@@ -427,7 +427,7 @@ describe('the last sign-in code of a user', () => {
     [{ ADMIN_SEES_CODES: 'on' }, true, 200],
     [{ ADMIN_SEES_CODES: 'off' }, false, 403],
     [{ ADMIN_SEES_CODES: 'off' }, true, 403],
-  ] as const'with %p and a mail server %p: %p', async (settings, mailed, expected) => {
+  ] as const)('with %p and a mail server %p: %p', async (settings, mailed, expected) => {
     const smtp: Record<string, string> = mailed
       ? { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'tutti@example.com', background: 'off' }
       : {}

@@ -175,7 +175,7 @@ describe('without a chat model, the assistant', () => {
     { content: 'ü'.repeat(9000) },
     { content: 'x', kinds: ['user'] },
     { content: 'x', paths: ['a'] },
-  ]'refuses the question %j', async (body) => {
+  ])('refuses the question %j', async (body) => {
     const { me, session } = await ready(quiet)
     await expectRefusal(quiet, await me.fetch('POST', messagesOf(session), body), 422, 'invalid')
     expect(await stored(me, session)).toEqual([])
@@ -283,7 +283,7 @@ describe('with a chat model, the assistant', () => {
       '',
     ],
   ]
-  test.each(broken'%s: marks the answer as failed and keeps the sources', async (_, step, error, content) => {
+  test.each(broken)('%s: marks the answer as failed and keeps the sources', async (_, step, error, content) => {
     const { me, session } = await ready()
     chat.script(step)
     const answer = await ask(me, session, 'folder?')
@@ -332,7 +332,7 @@ describe('with a chat model, the assistant', () => {
     ['the type of llama.cpp', { error: { code: 400, type: 'exceed_context_size_error', message: 'too long' } }],
     ['the code of OpenAI', { error: { code: 'context_length_exceeded', message: 'too long' } }],
     ['words', { message: 'This exceeds the maximum context length of the model.' }],
-  ]'asks again with half of the sources if the model reports too much text by %s', async (_, refusal) => {
+  ])('asks again with half of the sources if the model reports too much text by %s', async (_, refusal) => {
     const { me, session } = await ready()
     await write(me, { title: 'Folders', content: 'folder '.repeat(600) })
     await indexed(t)

@@ -229,7 +229,7 @@ describe('a sign-in code', () => {
     ['seven digits', '1234567'],
     ['other digits', '１２３４５６'],
     ['letters', 'abcdef'],
-  ]'has six digits: %s are refused', async (_, code) => {
+  ])('has six digits: %s are refused', async (_, code) => {
     const answer = await verifyCode(t, newAddress(), code)
     expect((await expectRefusal(t, answer, 422, 'invalid')).errors?.[0]?.pointer).toBe('/code')
   })
@@ -384,7 +384,7 @@ describe('signing up with a code', () => {
     ['accepted', { acceptedAt: '2026-01-01T00:00:00.000Z' }],
     ['withdrawn', { closedAt: '2026-01-01T00:00:00.000Z' }],
     ['by nobody any more', { invitedById: null }],
-  ]'where registration is closed is refused with an invite that is %s', async (_, over) => {
+  ])('where registration is closed is refused with an invite that is %s', async (_, over) => {
     const ada = await person(t)
     const email = newAddress()
     await invite(closed, ada, email, over)

@@ -48,7 +48,7 @@ describe('a cached credential', () => {
     ['another member of its team changes', 'user.updated', { userId: newId(), organizationId: team }, false],
     ['something unknown happens in another team', 'team.frozen', { organizationId: newId() }, true],
   ]
-  test.each(cases'is read again or kept when %s (%s)', async (_, type, about, again) => {
+  test.each(cases)('is read again or kept when %s (%s)', async (_, type, about, again) => {
     // On a busy machine the second for which it is cached may pass meanwhile.
     const still = spyOn(performance, 'now').mockReturnValue(performance.now())
     try {

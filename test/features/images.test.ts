@@ -20,7 +20,7 @@ function refusal(bytes: Uint8Array): string {
 const join = (...parts: (Uint8Array | string)[]) => Buffer.concat(parts.map((part) => Buffer.from(part as string)))
 
 describe('readPicture accepts', () => {
-  test.each(pictures'%s, recognised by its bytes', (_name, type, bytes) => {
+  test.each(pictures)('%s, recognised by its bytes', (_name, type, bytes) => {
     expect(readPicture(bytes)).toEqual({ type, width: WIDTH, height: HEIGHT, bytes })
   })
 
@@ -66,14 +66,14 @@ describe('readPicture refuses', () => {
       ])
   })
 
-  test.each(pictures'%s that is cut off at any place', (_name, _type, bytes) => {
+  test.each(pictures)('%s that is cut off at any place', (_name, _type, bytes) => {
     const taken = Array.from({ length: bytes.length }, (_, length) => length).filter(
       (length) => refusal(bytes.subarray(0, length)) === 'taken',
     )
     expect(taken).toEqual([])
   })
 
-  test.each(pictures'%s with bytes behind its end', (_name, _type, bytes) => {
+  test.each(pictures)('%s with bytes behind its end', (_name, _type, bytes) => {
     const tails = [
       '\0',
       '\n',

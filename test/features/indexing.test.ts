@@ -68,7 +68,7 @@ describe('the search index', () => {
     await follow()
   })
 
-  test.each(kinds'finds a %s by the words of its text, after the write and not by it', async (kind) => {
+  test.each(kinds)('finds a %s by the words of its text, after the write and not by it', async (kind) => {
     expect(await find(ada, words[kind])).toEqual([one[kind].id])
     expect(await find(ada, words[kind], kind)).toEqual([one[kind].id])
   })

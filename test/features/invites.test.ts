@@ -117,7 +117,7 @@ describe('inviting a person', () => {
     ['something else than an address', { email: 'nobody' }],
     ['an unknown role', { email: 'x@example.com', role: 'king' }],
     ['a field of ours', { email: 'x@example.com', organizationId: Bun.randomUUIDv7() }],
-  ]'is refused with %s', async (_, body) => {
+  ])('is refused with %s', async (_, body) => {
     await expectRefusal(t, await ada.fetch('POST', `/api/teams/${ada.organizationId}/invite`, body), 422, 'invalid')
   })
 

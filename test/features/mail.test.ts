@@ -83,7 +83,7 @@ describe('with a mail server', () => {
     t.app.jobs.wake([])
   }
 
-  test('a mail goes out as text and as HTML, and what it said is wiped', async () => {
+  test('sends a mail as text and HTML, and then wipes its content', async () => {
     const to = newAddress()
     const sent = settled('sent')
     await put(systemCtx(t), mailFor(t, to))
@@ -109,7 +109,7 @@ describe('with a mail server', () => {
     expect(mail.messageId).toBe(`<${row?.id}@example.com>`)
   })
 
-  test('codes and links arrive and sign in', async () => {
+  test('sends codes and links that sign in', async () => {
     const [ada, email] = [await person(t), newAddress()]
     expect((await server.mailTo(ada.email)).text).toContain('/verify-email#svc_one_')
     await prove(t, ada)
@@ -121,7 +121,7 @@ describe('with a mail server', () => {
     expect((await verifyLink(t, token, { cookie })).body.user).toMatchObject({ email })
   })
 
-  test('a mail that the server has no time for is tried again, and is the same mail', async () => {
+  test('retries the same mail if the server is busy', async () => {
     const to = newAddress()
     const refused = server.refuse(2)
     let delayed = settled('delayed')
@@ -141,7 +141,7 @@ describe('with a mail server', () => {
     expect(server.received.filter((m) => m.recipients.includes(to))).toHaveLength(1)
   })
 
-  test('a mail that the server will never take is not tried again', async () => {
+  test('does not retry a mail that the server refuses permanently', async () => {
     const to = newAddress()
     const refused = server.refuse(1, 550)
     const failed = settled('failed')
@@ -153,7 +153,7 @@ describe('with a mail server', () => {
     await until(async () => (await jobs()).length === 0)
   })
 
-  test('a mail whose time is over, or that was replaced or is not needed any more, is never sent', async () => {
+  test('never sends a mail that expired, was replaced or is no longer needed', async () => {
     const [stale, replaced, unneeded] = [newAddress(), newAddress(), newAddress()]
     for (const to of [stale, replaced, unneeded]) {
       const refused = server.refuse(1)
@@ -180,7 +180,7 @@ describe('with a mail server', () => {
       })
   })
 
-  test('nothing that users chose can add a header, a receiver or a line of its own', async () => {
+  test('keeps names and addresses that users chose from adding headers, receivers or lines', async () => {
     const to = newAddress()
     const evil = 'Eve\r\nBcc: eve@example.org\r\n\r\nPay here\u2028now\u0000\u202Eyap<script>alert(1)</script>'
     await put(
@@ -214,7 +214,7 @@ describe('with a mail server', () => {
     expect(mail.html).toContain('&#60;script&#62;')
   })
 
-  test('a password is not told to a server that does not encrypt', async () => {
+  test('does not send its password to a server without encryption', async () => {
     const url = server.url.replace('smtp://', 'smtp://tutti:the-password@')
     const mailer = createMailer({ ...t.app.config, SMTP_URL: url })
     const error = (await failure(
@@ -224,7 +224,7 @@ describe('with a mail server', () => {
     mailer.close()
   })
 
-  test('what is withheld is not sent', async () => {
+  test('does not send mails that are withheld', async () => {
     const ada = await person(t)
     await suspend(t, ada)
     expect((await sendCode(t, ada.email)).body).toEqual({ sent: true })
@@ -260,7 +260,7 @@ describe('an announcement', () => {
       )
   }
 
-  test('is mailed to active people with a confirmed address who want mail, and to nobody else', async () => {
+  test('is mailed only to active people with a confirmed address who want mail', async () => {
     const [boss, ada, quiet, unconfirmed, gone] = (await Promise.all([
       person(t, { admin: true }),
       ...Array.from({ length: 4 }, () => person(t)),
@@ -286,7 +286,7 @@ describe('an announcement', () => {
     expect(server.received.flatMap(({ recipients }) => recipients)).toEqual([ada.email, ada.email])
   })
 
-  test('is queued in batches, and for nobody twice when a job runs again', async () => {
+  test('is queued in batches, and once for each person even if a job runs again', async () => {
     const boss = await person(t, { admin: true })
     const { rows } = await t.app.driver.query(
       `insert into users (id, created_at, updated_at, email, name, handle, preferences, status, email_verified_at)
@@ -318,7 +318,7 @@ describe('without a mail server', () => {
   })
   afterAll(() => t.close())
 
-  test('a mail is kept until it is used, replaced or stale', async () => {
+  test('keeps a mail until it is used, replaced or expired', async () => {
     const to = newAddress()
     await put(systemCtx(t), mailFor(t, to))
     expect(await keptMail(t, to)).toMatchObject({
@@ -347,7 +347,7 @@ describe('without a mail server', () => {
     expect((await rows()).map(([, , readable]) => readable)).toEqual([false, false, false])
   })
 
-  test('two notices do not replace each other', async () => {
+  test('keeps two notices beside each other', async () => {
     const to = newAddress()
     const notice = mailFor(t, to, { kind: 'notice', code: undefined, button: undefined })
     await put(systemCtx(t), notice)
@@ -355,7 +355,7 @@ describe('without a mail server', () => {
     expect((await mailRows(t, to)).map((m) => m.sealed !== null)).toEqual([true, true])
   })
 
-  test('neither code nor link nor sentence stands in the database', async () => {
+  test('stores neither code nor link nor text in clear text', async () => {
     const [ada, email] = [await person(t), newAddress()]
     const code = await codeFor(t, ada.email)
     const { token, browser } = await linkFor(t, email)
@@ -403,7 +403,7 @@ describe('the outbox', () => {
     }
   }
 
-  test('shows administrators what waits for whom, and leaves a trace', async () => {
+  test('shows administrators the waiting mails and their receivers, and leaves an event', async () => {
     const to = newAddress()
     await put(systemCtx(t), mailFor(t, to))
     const page = await read(t)
@@ -429,7 +429,7 @@ describe('the outbox', () => {
     expect((await find(t, to))?.text).toBeNull()
   })
 
-  test('can be narrowed to one status and to what can still be read', async () => {
+  test('is filtered by status and by whether a mail can still be read', async () => {
     const [kept, used] = [newAddress(), newAddress()]
     await put(systemCtx(t), mailFor(t, kept))
     await put(systemCtx(t), mailFor(t, used))
@@ -443,7 +443,7 @@ describe('the outbox', () => {
     expect((await find(t, kept, '&status=kept'))?.to).toBe(kept)
   })
 
-  test('is for administrators who have just proved who they are', async () => {
+  test('requires an administrator with a recent confirmation of identity', async () => {
     const ada = await person(t)
     await expectRefusal(t, await call(t, 'GET', '/api/admin/outbox'), 401, 'unauthenticated')
     await expectRefusal(t, await read(t, '', ada.token), 403, 'forbidden')
@@ -459,7 +459,7 @@ describe('the outbox', () => {
     await own.close()
   })
 
-  test('tells nobody what was written to another administrator', async () => {
+  test('hides mails to another administrator', async () => {
     const other = await person(t, { admin: true })
     for (const { email } of [boss, other]) await put(systemCtx(t), mailFor(t, email))
     expect((await find(t, boss.email))?.text).toContain('042042')
@@ -489,7 +489,7 @@ describe('the outbox', () => {
   })
 })
 
-test('an instance without a mail server leaves sending to others', async () => {
+test('an instance without a mail server does not define the job that sends mails', async () => {
   const t = await sharedApp()
   const inserted = t.app.jobs.insert(t.app.driver, [{ name: 'mail.send', data: { id: 'x' } }])
   expect(await failure(inserted)).toMatchObject({ message: 'job "mail.send" is not defined' })

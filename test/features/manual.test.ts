@@ -31,7 +31,7 @@ const words = new Set<string>([
 ])
 
 describe('the manual', () => {
-  test('is there for anyone, in reading order, and every listed page opens', async () => {
+  test('is readable for anyone, in reading order, and every listed page opens', async () => {
     const listed = await call<ManualList>(t, 'GET', '/api/docs')
     expect(listed.status).toBe(200)
     expect(listed.body.nextCursor).toBeNull()
@@ -54,7 +54,7 @@ describe('the manual', () => {
     }
   })
 
-  test('has a page for every noun', async () => {
+  test('has a page for every CLI noun', async () => {
     const { body } = await call<ManualList>(t, 'GET', '/api/docs')
     const ids = new Set(body.items.map((p) => p.id))
     const elsewhere: Record<string, string> = {
@@ -75,7 +75,7 @@ describe('the manual', () => {
       ])
   })
 
-  test('is the same for somebody who is signed in, or whose token is stale', async () => {
+  test('is the same for signed-in users and with an expired token', async () => {
     const plain = await call(t, 'GET', '/api/docs/start')
     const ada = await person(t)
     expect((await ada.fetch('GET', '/api/docs/start')).body).toEqual(plain.body)
@@ -84,7 +84,7 @@ describe('the manual', () => {
     ).toEqual(plain.body)
   })
 
-  test('names only tools, settings, addresses and pages that there are', async () => {
+  test('names only tools, settings, addresses and pages that exist', async () => {
     const { body } = await call<ManualList>(t, 'GET', '/api/docs')
     const known = new Set(body.items.map((p) => p.id))
     const paths = t.server.routes.map(({ method, path }) => ({
@@ -113,12 +113,12 @@ describe('the manual', () => {
     expect(wrong).toEqual([])
   })
 
-  test('a page that is not there', async () => {
+  test('returns 404 for an unknown page', async () => {
     for (const id of ['nothing', 'START', '..%2F..%2Fpackage.json'])
       await expectRefusal(t, await call(t, 'GET', `/api/docs/${id}`), 404, 'not_found')
   })
 
-  test('is searched by words, and finds the section that is about them', async () => {
+  test('is searched by words, and returns the matching section', async () => {
     const found = await call<ManualHits>(t, 'GET', '/api/docs/search?q=acceptance%20criteria')
     expect(found.body.items[0]).toMatchObject({
       id: 'tasks',
@@ -133,13 +133,13 @@ describe('the manual', () => {
   })
 })
 
-describe('as pages', () => {
+describe('the HTML pages of the manual', () => {
   const open = async (path: string) => {
     const { status, body, headers } = await call<{ text: string }>(t, 'GET', path)
     return { status, text: body.text, policy: headers.get('content-security-policy') }
   }
 
-  test('each page has a search, the contents with itself marked, one h1, and is small', async () => {
+  test('have a search, the contents with the current page marked, one h1, and are small', async () => {
     const { items } = (await call<ManualList>(t, 'GET', '/api/docs')).body
     const style = (await open('/assets/tutti.css')).text + (await open('/assets/docs.css')).text
     for (const path of ['/manual', ...items.map(({ id }) => `/manual/${id}`)]) {
@@ -152,7 +152,7 @@ describe('as pages', () => {
     }
   })
 
-  test('a search shows where the words are, without a script, and escapes what was typed', async () => {
+  test('show search results without a script, and escape the query', async () => {
     const { text } = await open('/manual?q=acceptance')
     expect(text).toContain('href="/manual/tasks#acceptance-criteria"')
     expect(text).toContain('<mark>')
@@ -162,7 +162,7 @@ describe('as pages', () => {
     expect(hostile.text).toContain('No results for')
   })
 
-  test('links between pages and to headings lead somewhere', async () => {
+  test('contain only links to existing pages and headings', async () => {
     const { items } = (await call<ManualList>(t, 'GET', '/api/docs')).body
     for (const { id } of items)
       for (const [, href = ''] of (await open(`/manual/${id}`)).text.matchAll(/href="(\/[^"#]*)/g))

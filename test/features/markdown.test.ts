@@ -126,7 +126,7 @@ describe('renderMarkdown', () => {
     expect(slow).toEqual([])
   })
 
-  test('shows a text as it was written if its HTML would be too large', () => {
+  test('shows a text as plain text if its HTML would be too large', () => {
     const rows = `${'>'.repeat(32)}a\n\n`.repeat(7000)
     expect(renderMarkdown(rows, true)).toBe(showSource(rows))
   })
@@ -144,14 +144,14 @@ describe('renderMarkdown', () => {
   })
 })
 
-describe('the limits that the dashboard shares', () => {
-  test('a text with a very long block is shown as it was written', () => {
+describe('limits shared with the dashboard', () => {
+  test('show a text with a very long block as plain text', () => {
     expect(hasLongBlock('a'.repeat(20_001))).toBe(true)
     for (const end of ['\n', '\r\n'])
       expect([end, hasLongBlock(`${'a'.repeat(15_000)}${end}${end}`.repeat(10))]).toEqual([end, false])
   })
 
-  test('an edit conflict of two very different notes is settled without comparing every line', () => {
+  test('resolve an edit conflict of very different notes without comparing every line', () => {
     const lines = (word: string) => Array.from({ length: 60_000 }, (_, n) => `${word}${n}`).join('\n')
     const [base, mine, theirs] = [lines('a'), lines('b'), lines('c')]
     expect(merged(base, mine, theirs)).toBe(`${theirs}\n${mine}\n`)
@@ -159,14 +159,14 @@ describe('the limits that the dashboard shares', () => {
 })
 
 describe('MarkdownThread', () => {
-  test('shows a text as it was written if rendering takes too long, and renders the next one', async () => {
+  test('shows a text as plain text if rendering takes too long, and renders the next one', async () => {
     const thread = new MarkdownThread(0)
     const texts = ['one', 'two'].map((word) => `# ${word}\n\n`.repeat(8000))
     expect(await Promise.all(texts.map((text) => thread.render(text, true)))).toEqual(texts.map(showSource))
     expect(await new MarkdownThread().render('# one', true)).toBe('<h2 id="md-one">one</h2>\n')
   })
 
-  test('renders one text, lets 50 wait, and takes no more', async () => {
+  test('renders one text at a time, lets 50 wait, and refuses more', async () => {
     const thread = new MarkdownThread()
     const results = await Promise.all(Array.from({ length: 60 }, (_, n) => thread.render(`# ${n}`, true)))
     expect(results.map((html) => html !== undefined)).toEqual(Array.from({ length: 60 }, (_, n) => n < 51))
@@ -174,7 +174,7 @@ describe('MarkdownThread', () => {
 })
 
 describe('keptHtml', () => {
-  test('shows a text as it was written while too many wait, and renders it when it is requested again', async () => {
+  test('shows a text as plain text while too many wait, and renders it when it is requested again', async () => {
     const text = (n: number) => `# ${n}\n\n${'word '.repeat(5000)}`
     const texts = Array.from({ length: 60 }, (_, n) => text(n))
     const request = (n: number) => keptHtml(`many ${n}`, texts[n] ?? '', true)
@@ -185,7 +185,7 @@ describe('keptHtml', () => {
 })
 
 describe('GET /notes/public/:slug', () => {
-  test('leaves the event loop to others while it renders the slowest contents', async () => {
+  test('does not block the event loop while it renders the slowest contents', async () => {
     const ada = await person(t)
     for (const piece of ['>', '>- ', '# a\n']) {
       const content = piece.repeat(Math.floor(LONGEST / piece.length))

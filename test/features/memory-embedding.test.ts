@@ -87,7 +87,7 @@ const hanging = () => {
   }
 }
 
-test('while many records are being changed, the model waits', async () => {
+test('the model waits while many records are being changed', async () => {
   const memory = await store('stored in the midst of many others')
   await t.app.db.delete(passageVectors)
   const burst = burstOf(t.app)
@@ -104,8 +104,8 @@ test('while many records are being changed, the model waits', async () => {
   expect(await modelsOf(memory.id)).toHaveLength(1)
 })
 
-describe('storing', () => {
-  test('takes a vector along that comes at once, of whatever length the model makes them, and finds the same meaning in other words', async () => {
+describe('storing a memory', () => {
+  test('takes a vector of any length, and search finds the same meaning in other words', async () => {
     const first = await store('The dog sleeps in the kitchen.')
     expect(first.embeddingModel).toBe('http:small:5')
     const read = await ada.fetch<typeof first>('GET', `/api/memories/${first.id}`)
@@ -118,7 +118,7 @@ describe('storing', () => {
     expect((await found('where is the puppy?')).ids.slice(0, 2).sort()).toEqual([first.id, second.id].sort())
   })
 
-  test('does not wait for a model that hangs, and notices the same words all the same', async () => {
+  test('does not wait for a model that hangs, and still reports the same words as similar', async () => {
     const first = await store('Backups run at two in the morning on the old machine.')
     const go = hanging()
     const started = performance.now()
@@ -134,7 +134,7 @@ describe('storing', () => {
     expect(await modelsOf(second.id)).toEqual(['http:small:5'])
   })
 
-  test('the same once more by the same key is the same memory, with or without a vector', async () => {
+  test('again with the same idempotency key returns the same memory, with or without a vector', async () => {
     const body = { content: 'Only once.', scopeId: projectId }
     const key = { 'idempotency-key': unique('key') }
     const first = await ada.fetch<{ id: string }>('POST', '/api/memories', body, key)
@@ -144,7 +144,7 @@ describe('storing', () => {
     expect(again.body.id).toBe(first.body.id)
   })
 
-  test('takes a vector that the client brings as it is, scaled to unit length; one that fits not is refused', async () => {
+  test('scales a vector of the client to unit length, and refuses one of another length', async () => {
     const go = hanging()
     const mine = await store('Nothing about animals here.', { embedding: [0, 0, 250, 0, 0] })
     go()
@@ -165,8 +165,8 @@ describe('storing', () => {
   })
 })
 
-describe('a model that is away', () => {
-  test('search goes by words and says so; the job is tried again later and loses nothing', async () => {
+describe('a model that cannot be reached', () => {
+  test('leaves search by words, which the answer says, until the job’s next attempt', async () => {
     const go = hanging()
     const { id } = await store('The zeppelin hangs in hall four.')
     go()
@@ -179,7 +179,7 @@ describe('a model that is away', () => {
     expect(await modelsOf(id)).toEqual(['http:small:5'])
   })
 
-  test('a text that it refuses does not stop the others, and is cut until it fits', async () => {
+  test('that refuses a text does not stop the others; the text is cut until it fits', async () => {
     const go = hanging()
     const long = await store('longword '.repeat(60))
     const short = await store('fits')
@@ -215,7 +215,7 @@ async function changed(EMBEDDINGS_MODEL: string, EMBEDDINGS_DIMENSIONS: string, 
 }
 
 describe('a change of model', () => {
-  test('goes on in the background: until it is done search goes by the old vectors, then by the new ones', async () => {
+  test('runs in the background: search uses the old vectors until all new ones are stored', async () => {
     await embedMissing(systemCtx(t), {})
     const dog = await store('Our dog is called Rex.')
     const app = await changed('large', '9')
@@ -246,7 +246,7 @@ describe('a change of model', () => {
     await app.close()
   })
 
-  test('to another server, where the old model cannot be asked any more: by what is made already, and by words', async () => {
+  test('to another server without the old model lets search use the new vectors so far, and words', async () => {
     const other = new EmbeddingServer()
     other.vectors = (text) => meaning(text, 4)
     other.answer = ({ body: { input, model } }) =>
@@ -263,8 +263,8 @@ describe('a change of model', () => {
   })
 })
 
-describe('off', () => {
-  test('everything is found by its words, and no model is asked', async () => {
+describe('EMBEDDINGS=off', () => {
+  test('finds everything by its words and calls no model', async () => {
     const words = await ownApp(undefined, {
       EMBEDDINGS: 'off',
       EMBEDDINGS_URL: server.url,
@@ -291,7 +291,7 @@ describe('off', () => {
   })
 })
 
-test('what asks for missing vectors every five minutes leaves a failed job its next try', async () => {
+test('the five-minute check for missing vectors does not move the next attempt of a failed job', async () => {
   const runAt = new Date(Date.now() + 3_600_000).toISOString()
   const row = { id: unique('job'), name: 'search.embed', key: 'all', state: 'waiting', attempt: 3, runAt }
   const isEmbedding = eq(jobs.name, row.name)

@@ -51,8 +51,8 @@ const at = (cosine: number, axis = 1): number[] =>
 const near = (cosine: number) => ({ model: 'http:none:8', values: Float32Array.from(at(cosine)) })
 const queryVector = near(1)
 
-describe('what is found', () => {
-  test('shows how well it fits, how old it is and where it comes from', async () => {
+describe('a memory found by search', () => {
+  test('has its score, its age and its source', async () => {
     const home = await projectOf(ada)
     const { id } = await store(ada, {
       content: 'The kestrel nests on the roof.',
@@ -83,7 +83,7 @@ describe('what is found', () => {
     ])
   })
 
-  test('by stems, by any of the words, the rarer ones weighing more', async () => {
+  test('matches by word stems and by any of the words; rarer words weigh more', async () => {
     const home = await projectOf(ada)
     const put = (content: string) => store(ada, { content, scopeId: home.id })
     const rare = await put('The server logs mention osprey.')
@@ -93,7 +93,7 @@ describe('what is found', () => {
     expect(found).toHaveLength(5)
   })
 
-  test('by tags, all of which it must have, and by scope', async () => {
+  test('matches all given tags and the scope', async () => {
     const [a, b] = [await projectOf(ada), await projectOf(ada)]
     const both = await store(ada, { content: 'A heron.', scopeId: a.id, tags: ['x', 'y "q" \\'] })
     const one = await store(ada, { content: 'Another heron.', scopeId: b.id, tags: ['x'] })
@@ -103,7 +103,7 @@ describe('what is found', () => {
     expect(idsOf(await search(ada, { query: 'heron', tags: ['z'] }))).toEqual([])
   })
 
-  test('is not what has expired or was superseded, unless that is asked for', async () => {
+  test('has neither expired nor been superseded, unless requested', async () => {
     const home = await projectOf(ada)
     const soon = new Date(clock.now().getTime() + 60_000).toISOString()
     const brief = await store(ada, { content: 'The plover for now.', scopeId: home.id, expiresAt: soon })
@@ -125,7 +125,7 @@ describe('what is found', () => {
     expect(idsOf(await search(ada, { query: 'lapwing' }))).toEqual([])
   })
 
-  test('fits the budget: less, or the beginning of the best', async () => {
+  test('fits the token budget: fewer hits, or the beginning of the best one', async () => {
     const home = await projectOf(ada)
     for (const i of times(4, (n) => n))
       await store(ada, { content: `Gannet ${i} ${'colony '.repeat(100)}`, scopeId: home.id })
@@ -142,7 +142,7 @@ describe('what is found', () => {
     expect(JSON.stringify(least.items[0]).length).toBeLessThanOrEqual(600)
   })
 
-  test('comes in the same order every time, also where nothing tells the hits apart', async () => {
+  test('has the same place every time, even among equal scores', async () => {
     const home = await projectOf(ada)
     for (let i = 0; i < 8; i++) await store(ada, { content: 'The same dunlin.', scopeId: home.id })
     const first = idsOf(await search(ada, { query: 'dunlin' }))
@@ -152,7 +152,7 @@ describe('what is found', () => {
   })
 })
 
-describe('whatever somebody types', () => {
+describe('a query', () => {
   test.each([
     ['stop words only', 'the of and'],
     ['punctuation only', `!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~`],
@@ -163,11 +163,11 @@ describe('whatever somebody types', () => {
     ['emoji', '🦊🦊 🏳️‍🌈'],
     ['a broken surrogate', 'a \ud800 b'],
     ['a wall of paths', '/~'.repeat(490)],
-  ])('%s is a query like any other', async (_, query) => {
+  ])('of %s is accepted', async (_, query) => {
     expect((await search(ada, { query })).items).toBeArray()
   })
 
-  test('ten thousand characters are cut, and still find', async () => {
+  test('of ten thousand characters is cut, and still finds memories', async () => {
     const home = await projectOf(ada)
     const { id } = await store(ada, { content: 'The bittern booms.', scopeId: home.id })
     const text = `bittern ${times(1500, (i) => `filler${i}`).join(' ')}`
@@ -177,15 +177,15 @@ describe('whatever somebody types', () => {
     expect((await ada.fetch('POST', '/api/memories/search', { query: text })).status).toBe(422)
   })
 
-  test('words in other scripts are found as they are written', async () => {
+  test('in other scripts finds words as they are written', async () => {
     const home = await projectOf(ada)
     const { id } = await store(ada, { content: 'Das Gerät heißt 备份 и работает.', scopeId: home.id })
     for (const query of ['备份', 'работает', 'heißt']) expect(idsOf(await search(ada, { query }))).toEqual([id])
   })
 })
 
-describe('who finds what', () => {
-  test('another team’s nearer vectors and better words push nothing out and do not show', async () => {
+describe('search for memories', () => {
+  test('is not influenced by nearer vectors and better words of another team', async () => {
     const [home, theirs] = [await projectOf(ada), await projectOf(mallory)]
     for (let i = 0; i < 30; i++)
       await store(mallory, { content: 'avocet avocet avocet', scopeId: theirs.id, embedding: at(1 - i * 0.001) })
@@ -195,7 +195,7 @@ describe('who finds what', () => {
     expect(hits[0]?.meaning).toBeCloseTo(0.4, 4)
   })
 
-  test('what is near in meaning is found without a common word, what is far is not', async () => {
+  test('finds a near meaning without a common word, and no far one', async () => {
     const home = await projectOf(ada)
     const place = { projectId: home.id, limit: 10 }
     const close = await store(ada, { content: 'Alpha.', scopeId: home.id, embedding: at(0.8) })
@@ -207,7 +207,7 @@ describe('who finds what', () => {
     expect(await found('curlew')).toEqual([close.id, worded.id])
   })
 
-  test('a credential finds only the kinds that it may read', async () => {
+  test('finds only kinds that the credential can read', async () => {
     await ada.fetch('POST', '/api/notes', { title: 'Cormorant', scope: 'team' })
     await follow()
     const kinds = { query: 'cormorant', kinds: ['note', 'memory'] as ('note' | 'memory')[] }
@@ -218,7 +218,7 @@ describe('who finds what', () => {
     expect((await memory.search(wide, { query: 'cormorant' })).items).toEqual([])
   })
 
-  test('what was deleted a moment ago is not shown, though its passages are still there', async () => {
+  test('does not show a memory that was deleted a moment ago, though its passages still exist', async () => {
     const note = (await ada.fetch<{ id: string }>('POST', '/api/notes', { title: 'Guillemot', scope: 'team' })).body
     await follow()
     expect(idsOf(await search(ada, { query: 'guillemot', kinds: ['note'] }))).toEqual([note.id])
@@ -227,7 +227,7 @@ describe('who finds what', () => {
   })
 })
 
-describe('many memories', () => {
+describe('search in many memories', () => {
   const MANY = 2400
   const fill = write(
     'test.fill',
@@ -258,7 +258,7 @@ describe('many memories', () => {
     },
   )
 
-  test('are chosen by sign and word: the nearest and the rarest word are among the first, strangers see none', async () => {
+  test('finds the nearest vector and the rarest word among the first, and strangers find nothing', async () => {
     const home = await projectOf(ada)
     await fill(systemCtx(t), { home: home.id, organizationId: ada.organizationId })
     const ctx = await ada.ctx()

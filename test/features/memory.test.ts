@@ -25,8 +25,8 @@ const store = async (input: Partial<MemoryCreate> = {}, who = ada): Promise<Memo
 }
 const list = async (query = '', who = ada) => (await who.fetch<MemoryPage>('GET', `/api/memories?${query}`)).body
 
-describe('one memory', () => {
-  test('is stored about a project, with its author, read, changed and deleted; each says so', async () => {
+describe('a memory', () => {
+  test('is stored for a project with its author, read, changed and deleted, with an event each', async () => {
     const made = await post(ada, { title: 'Backups', tags: ['ops'], importance: 0.9, source: 'the runbook' })
     expect(made.status).toBe(201)
     expect(made.headers.get('location')).toBe(`/api/memories/${made.body.id}`)
@@ -64,12 +64,12 @@ describe('one memory', () => {
     await expectRefusal(t, await ada.fetch('GET', `/api/memories/${made.body.id}`), 404, 'not_found')
   })
 
-  test('events and logs name it and do not tell it', async () => {
+  test('is named in events and logs without its content', async () => {
     const made = await post(ada, { content: `the-secret-${unique('x')}` })
     expect(JSON.stringify(await expectEvent(t, made, 'memory.stored'))).not.toContain('the-secret')
   })
 
-  test('a viewer reads and does not write; a stranger finds nothing', async () => {
+  test('can be read but not written by a viewer; a stranger does not find it', async () => {
     const { id } = await store()
     expect((await viewer.fetch('GET', `/api/memories/${id}`)).status).toBe(200)
     await expectRefusal(t, await post(viewer), 403, 'forbidden')
@@ -91,7 +91,7 @@ describe('one memory', () => {
     expect((await list(`projectId=${project.id}`, mallory)).items).toEqual([])
   })
 
-  test('of a private project is its author’s, and no colleague’s', async () => {
+  test('of a private project is hidden from colleagues', async () => {
     const secret = (
       await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('S'), visibility: 'private' })
     ).body
@@ -101,7 +101,7 @@ describe('one memory', () => {
     expect(ids(await list('', grace))).not.toContain(id)
   })
 
-  test('is refused when it is empty, too long, or says nowhere what it is about', async () => {
+  test('is refused if it is empty, too long or without a subject', async () => {
     await expectRefusal(t, await post(ada, { content: '' }), 422, 'invalid')
     await expectRefusal(t, await post(ada, { content: 'ü'.repeat(20_000) }), 422, 'invalid')
     await expectRefusal(t, await post(ada, { scopeId: undefined }), 422, 'invalid')
@@ -110,7 +110,7 @@ describe('one memory', () => {
     await expectRefusal(t, await post(ada, { importance: 2 }), 422, 'invalid')
   })
 
-  test('of two who change the same version, one is told', async () => {
+  test('is changed by one of two who edit the same version', async () => {
     const { id } = await store()
     const answers = await Promise.all(
       times(2, (i) => ada.fetch('PATCH', `/api/memories/${id}`, { content: `change ${i}` }, { 'if-match': '"1"' })),
@@ -119,8 +119,8 @@ describe('one memory', () => {
   })
 })
 
-describe('lists', () => {
-  test('by tag, scope, and when: since is in, until is out', async () => {
+describe('GET /api/memories', () => {
+  test('filters by tag, scope and time; since is inclusive, until is exclusive', async () => {
     const clock = new TestClock()
     const own = await testApp({ background: 'off' }, clock.now)
     const who = await person(own)
@@ -140,7 +140,7 @@ describe('lists', () => {
     await own.close()
   })
 
-  test('in pages, newest first, without texts and without what is old', async () => {
+  test('is paged, newest first, without contents and outdated memories', async () => {
     const home = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('P') })).body
     const stored: MemoryStored[] = []
     for (let i = 0; i < 3; i++) stored.push(await store({ scopeId: home.id, content: 'long '.repeat(100) }))
@@ -158,25 +158,25 @@ describe('lists', () => {
   })
 })
 
-describe('superseding', () => {
-  test('the new one names the old one, and the old one the new', async () => {
+describe('superseding a memory', () => {
+  test('links the new and the old memory with each other', async () => {
     const old = await store()
     const fresh = await store({ supersedes: old.id })
     expect(fresh.supersedes).toBe(old.id)
     expect((await ada.fetch<Memory>('GET', `/api/memories/${old.id}`)).body.supersededById).toBe(fresh.id)
   })
 
-  test('only of one’s own team', async () => {
+  test('is limited to memories of one’s own team', async () => {
     const theirs = (await mallory.fetch<{ id: string }>('POST', '/api/projects', { name: unique('M') })).body
     const foreign = await store({ scopeId: theirs.id }, mallory)
     await expectRefusal(t, await post(ada, { supersedes: foreign.id }), 404, 'not_found')
   })
 })
 
-describe('clearing', () => {
+describe('clearing memories', () => {
   const clear = (body: object, who = ada) => who.fetch<MemoryCleared>('POST', '/api/memories/clear', body)
 
-  test('first says how many, then removes exactly these, and nothing of other scopes', async () => {
+  test('returns their number first, then deletes exactly these and no other scopes', async () => {
     const home = (await ada.fetch<{ id: string; slug: string }>('POST', '/api/projects', { name: unique('P') })).body
     const scope = { scope: 'project', scopeId: home.slug }
     const mine = [await store({ scopeId: home.id }), await store({ scopeId: home.id })]
@@ -191,14 +191,14 @@ describe('clearing', () => {
     expect((await clear({ ...scope, confirm: 2 })).body).toEqual({ count: 0, removed: false })
   })
 
-  test('twice at once removes once', async () => {
+  test('twice at once deletes them once', async () => {
     const home = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('P') })).body
     await store({ scopeId: home.id })
     const answers = await Promise.all(times(3, () => clear({ scope: 'project', scopeId: home.id, confirm: 1 })))
     expect(answers.filter((a) => a.body.removed)).toHaveLength(1)
   })
 
-  test('of one’s own session not where its project is out of one’s sight by now', async () => {
+  test('of one’s own session is refused if its project is no longer visible', async () => {
     const grace = await member(t, ada, 'member')
     const home = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('P') })).body
     const session = (await grace.fetch<{ id: string }>('POST', '/api/sessions', { projectId: home.id })).body
@@ -210,7 +210,7 @@ describe('clearing', () => {
     expect((await ada.fetch('GET', `/api/memories/${id}`)).status).toBe(200)
   })
 
-  test('a stranger cannot', async () => {
+  test('is refused to a stranger', async () => {
     await expectRefusal(
       t,
       await clear({ scope: 'project', scopeId: project.id, confirm: 1 }, mallory),
@@ -220,7 +220,7 @@ describe('clearing', () => {
   })
 })
 
-test('an MCP token stores for its team and finds by words what was stored a moment ago', async () => {
+test('an MCP token stores a memory for its team and finds it by words at once', async () => {
   const token = await mcpToken(t, ada)
   const { store: put, search } = await import('../../src/features/memory/service.ts')
   const ctx = await ctxOf(t, token)

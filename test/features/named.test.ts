@@ -20,7 +20,7 @@ async function rename(tasks: readonly string[], named: readonly string[], subjec
   await tx.commit()
 }
 
-test('a change of a record that no event names is refused', async () => {
+test('the database refuses to change a record that no event names', async () => {
   const { owner, project } = await newTeam()
   const [a, b] = [await newTask(owner, project), await newTask(owner, project)]
   const refused = (id: string) => `sync: task ${id} of project:${project.id} was changed (UPDATE)`

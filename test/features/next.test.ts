@@ -45,7 +45,7 @@ async function handedOut(who = team.member): Promise<string[]> {
 }
 
 describe('the next task', () => {
-  test('is one’s own first, then what was left half done, then by urgency, by date, by how many wait, by place', async () => {
+  test('is one’s own, then abandoned work, then by priority, due date, waiting tasks and position', async () => {
     const low = await task({ priority: 'low' })
     const last = await task()
     const first = await task()
@@ -62,7 +62,7 @@ describe('the next task', () => {
     expect(await handedOut()).toEqual(keys([mine, left, urgent, soon, key, waits, first, last, low]))
   })
 
-  test('says to an agent that its own task in progress is its own, and how to continue it', async () => {
+  test('tells an agent that it already holds the task, and how to continue', async () => {
     const agent = await connect(team.member, { organizationId: team.id })
     const project = team.project.slug
     const { key } = told<Task>(await agent.call('create_task', { project, title: 'Mine', assignee: 'me' }))
@@ -73,7 +73,7 @@ describe('the next task', () => {
     await agent.close()
   })
 
-  test('is taken in the same step, with its reason', async () => {
+  test('is claimed in the same step, with its reason', async () => {
     const made = await task({ priority: 'high', dueAt: '2026-12-01T00:00:00.000Z' })
     const [one, two] = [await task({ blockedBy: [made.key] }), await task({ blockedBy: [made.key] })]
     await task({ priority: 'low' })
@@ -91,7 +91,7 @@ describe('the next task', () => {
     expect((await expectEvent(t, answer, 'task.claimed')).subjectId).toBe(made.id)
   })
 
-  test('never comes out of the backlog, nor from others, nor what waits, nor before its parts: and it says so', async () => {
+  test('is never in the backlog, claimed, blocked or a parent with open parts, and the answer says so', async () => {
     const backlog = await task({ status: 'backlog' })
     const theirs = await task({ assignee: team.other.userId })
     const held = await task()
@@ -117,18 +117,18 @@ describe('the next task', () => {
     expect(body.why).toStartWith('No task in your organization can be started now: ')
   })
 
-  test('of very many is told without counting them all', async () => {
+  test('is chosen without counting all of very many', async () => {
     await Promise.all(times(101, () => task()))
     expect((await next(team.member)).body.why).toBe('medium priority, first of at least 100 ready tasks')
   })
 
-  test('is a part before the whole', async () => {
+  test('is a part before its parent', async () => {
     const whole = await task({ priority: 'critical' })
     const part = await task({ priority: 'low', parentId: whole.id })
     expect(await handedOut()).toEqual([part.key, whole.key])
   })
 
-  test('is what one is at work on already, and no second one', async () => {
+  test('is the task that one already holds, and no second one', async () => {
     const [one, two] = [await task({ priority: 'low' }), await task({ priority: 'critical' })]
     await claim(team.member, one)
     clock.forward({ minutes: 10 })
@@ -150,7 +150,7 @@ describe('the next task', () => {
     expect(resumed.body).toMatchObject({ task: { key: two.key }, why: 'critical priority, the only ready task' })
   })
 
-  test('is another one for the same person with another token, and in another project', async () => {
+  test('is another one for another token of the same person, and in another project', async () => {
     const [one, two] = [await task(), await task()]
     const way = 'v2 client, HTTP 2025'
     const [here, there] = await Promise.all([connect(team.member, {}, way), connect(team.member, {}, way)])
@@ -165,7 +165,7 @@ describe('the next task', () => {
     await Promise.all([here.close(), there.close()])
   })
 
-  test('is none in an empty project, and says what to do', async () => {
+  test('does not exist in an empty project, and the answer suggests what to do', async () => {
     expect((await next(team.member)).body).toEqual({
       task: null,
       why: 'There is no open task in your organization. Create one with create_task or create_plan.',
@@ -173,7 +173,7 @@ describe('the next task', () => {
     })
   })
 
-  test('is what `ready` lists', async () => {
+  test('is the first task that `ready` lists', async () => {
     const [ready, held] = [await task(), await task()]
     await task({ status: 'backlog' })
     await task({ blockedBy: [ready.key] })
@@ -185,7 +185,7 @@ describe('the next task', () => {
     expect(await list()).toEqual([ready.key, held.key])
   })
 
-  test('of an archived, private or foreign project is nobody’s to take', async () => {
+  test('is refused in an archived, private or foreign project', async () => {
     const made = await task()
     const secret = await newProject(team.owner, { visibility: 'private' })
     await newTask(team.owner, secret)
@@ -212,8 +212,8 @@ describe('the next task', () => {
   })
 })
 
-describe('over MCP', () => {
-  test('a token’s project and agent are what is meant when nothing is said', async () => {
+describe('the next task over MCP', () => {
+  test('is of the token’s project and agent by default', async () => {
     const [here, there] = [await newProject(team.owner), await newProject(team.owner)]
     const [mine] = [await newTask(team.owner, here), await newTask(team.owner, there, { priority: 'critical' })]
     const agent = await newAgent(team.owner)
@@ -233,7 +233,7 @@ describe('over MCP', () => {
     await client.close()
   })
 
-  test('without a project a task cannot be made, and an agent of another team works for nobody here', async () => {
+  test('needs a project to be created in, and an agent of the same team', async () => {
     const client = await connect(team.member)
     expect(refused(await client.call('create_task', { title: 'Where?' }))).toContain(`by its key: ${team.project.key}`)
     const other = await newTeam()

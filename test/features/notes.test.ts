@@ -88,8 +88,8 @@ const run = (name: string, ctx: Ctx, input: object) => {
 }
 const detail = (ctx: Ctx, note: string) => run('get_note', ctx, { note }) as Promise<NoteDetail>
 
-describe('creating', () => {
-  test('without a word it belongs to the current team; personal ones to their author alone', async () => {
+describe('creating a note', () => {
+  test('puts it into the current team by default; a personal one belongs to its author alone', async () => {
     const made = await people.author.fetch<Note>('POST', '/api/notes', { title: '  How we deploy! ' })
     expect(made.status).toBe(201)
     expect(made.headers.get('location')).toBe(`/api/notes/${made.body.id}`)
@@ -125,7 +125,7 @@ describe('creating', () => {
     })
   })
 
-  test('in a project it is the team’s; everything given comes back', async () => {
+  test('in a project makes it the team’s, and returns every field that was sent', async () => {
     const team = await newTeam()
     const { id: projectId } = await project(team.author)
     const links = [
@@ -156,7 +156,7 @@ describe('creating', () => {
     expect((await get(team.viewer, made.body.id)).body).toMatchObject(made.body)
   })
 
-  test('titles need not be unique', async () => {
+  test('accepts titles that exist', async () => {
     const [a, b] = [await write(people.author, { title: 'Same' }), await write(people.author, { title: 'Same' })]
     expect(a.slug).not.toBe(b.slug)
   })
@@ -180,7 +180,7 @@ describe('creating', () => {
     await expectRefusal(t, await people.author.fetch('POST', '/api/notes', body), 422, 'invalid')
   })
 
-  test('content may have 256 KiB, counted in bytes, on creation and on change', async () => {
+  test('accepts content of 256 KiB, counted in bytes, as changing it does', async () => {
     const limit = 256 << 10
     const long = [
       ['a'.repeat(limit + 1), 'a'.repeat(limit)],
@@ -202,7 +202,7 @@ describe('creating', () => {
     }
   })
 
-  test('words of every shape can be searched for, and none is too many', async () => {
+  test('indexes words of every shape and any number', async () => {
     const words = times(20_000, (i) => `w${i}-x${i}.example.com/p${i}`).join(' ')
     const made = await write(people.author, { content: words.slice(0, 256 << 10) })
     expect(ids(await list(people.author, `?search=${encodeURIComponent('w17-x17.example.com')}`))).toContain(made.id)
@@ -210,7 +210,7 @@ describe('creating', () => {
 
   // Postgres' own text parser takes time that grows with the square of such a text: 12 KB of './' take it seconds.
   test.each(['./', '/~', '_a', 'a1@', '<!--', '&a;', 'a-'])(
-    'text made to be hard to parse (%s …) does not hold up the database',
+    'with text that is hard to parse (%s …) does not block the database',
     async (part) => {
       const ada = await person(t)
       const hard = part.repeat(200_000 / part.length)
@@ -223,7 +223,7 @@ describe('creating', () => {
   )
 })
 
-describe('who sees and changes what', () => {
+describe('access to a note', () => {
   const everybody = ['owner', 'admin', 'author', 'member', 'viewer', 'stranger'] as const
   type Team = Awaited<ReturnType<typeof newTeam>>
   const kinds = [
@@ -250,7 +250,7 @@ describe('who sees and changes what', () => {
     'public in a private project': ['owner', 'admin', 'author'],
   }
 
-  test.each(kinds.map((kind) => [kind] as const))('%s', async (kind) => {
+  test.each(kinds.map((kind) => [kind] as const))('%s: follows the roles of the reader', async (kind) => {
     const team = await newTeam()
     const note = await one(team, kind)
     for (const who of everybody) {
@@ -277,7 +277,7 @@ describe('who sees and changes what', () => {
     }
   })
 
-  test('a project that turns private takes its notes along', async () => {
+  test('ends for viewers when its project becomes private', async () => {
     const team = await newTeam()
     const { id: projectId } = await project(team.author)
     const note = await write(team.author, { projectId })
@@ -287,7 +287,7 @@ describe('who sees and changes what', () => {
     expect((await get(team.admin, note.id)).status).toBe(200)
   })
 
-  test('the list holds the personal ones and those of the current organization, no others', async () => {
+  test('puts personal notes and those of the current team into the list', async () => {
     const [team, other] = [await newTeam(), await newTeam()]
     const me = await person(t)
     await addMember(systemCtx(t), { id: team.id, userId: me.userId, role: 'member' })
@@ -306,8 +306,8 @@ describe('who sees and changes what', () => {
   })
 })
 
-describe('finding', () => {
-  test('by tag, project, scope, pin and words; lists carry no bodies', async () => {
+describe('finding notes', () => {
+  test('filters by tag, project, scope, pin and words; lists contain no bodies', async () => {
     const me = await person(t)
     const { id: projectId } = await project(me)
     const a = await write(me, { title: 'Alpha', tags: ['ops', 'red'], content: 'the quick brown fox', scope: 'team' })
@@ -354,7 +354,7 @@ describe('finding', () => {
     expect([a, b, c].map((n) => n.version)).toEqual([1, 1, 1])
   })
 
-  test('a search finds changed text and forgets the old', async () => {
+  test('matches changed text and no longer the old', async () => {
     const me = await person(t)
     const note = await write(me, { content: 'aardvark' })
     expect(ids(await list(me, '?search=aardvark'))).toEqual([note.id])
@@ -363,7 +363,7 @@ describe('finding', () => {
     expect(ids(await list(me, '?search=zebra'))).toEqual([note.id])
   })
 
-  test('since is inclusive, until is not, both by the time of the last change', async () => {
+  test('by the time of the last change includes since and excludes until', async () => {
     const clock = new TestClock()
     const own = await testApp({ background: 'off' }, clock.now)
     const me = await person(own)
@@ -393,7 +393,7 @@ describe('finding', () => {
     await own.close()
   })
 
-  test('pages do not shift when others write meanwhile', async () => {
+  test('returns stable pages while others write', async () => {
     const me = await person(t)
     const made: Note[] = []
     for (let i = 0; i < 5; i++) made.push(await write(me, { title: `Note ${i}` }))
@@ -408,7 +408,7 @@ describe('finding', () => {
     ).toEqual(['Note 4'])
   })
 
-  test('tools also take a slug or the beginning of an id', async () => {
+  test('with tools also works by a slug or the beginning of an id', async () => {
     const me = await person(t)
     const ctx = await ctxOf(t, await mcpToken(t, me))
     const note = await write(me, { title: 'Named', scope: 'team' })
@@ -420,7 +420,7 @@ describe('finding', () => {
 })
 
 describe('wiki links', () => {
-  test('a note knows who names it, of those the caller may see', async () => {
+  test('list the notes that name a note, as far as the caller can see them', async () => {
     const team = await newTeam()
     const { id: secret } = await project(team.author, { visibility: 'private' })
     const target = await write(team.author, { title: 'Error budget', scope: 'team' })
@@ -468,8 +468,8 @@ describe('wiki links', () => {
   })
 })
 
-describe('changing', () => {
-  test('only the given fields', async () => {
+describe('changing a note', () => {
+  test('changes only the given fields', async () => {
     const team = await newTeam()
     const made = await write(team.author, {
       scope: 'team',
@@ -510,7 +510,7 @@ describe('changing', () => {
       await expectRefusal(t, await put(team.member, made.id, patch), 422, 'invalid')
   })
 
-  test('twenty editors of one version: exactly one wins each time, the others get the note as it is', async () => {
+  test('at one version succeeds for one of twenty editors; the others get the current note', async () => {
     const team = await newTeam()
     const made = await write(team.author, { scope: 'team' })
     const editors = [team.owner, team.admin, team.member, team.author]
@@ -529,7 +529,7 @@ describe('changing', () => {
     }
   })
 
-  test('twenty editors who name no version: no change is lost silently', async () => {
+  test('without a version loses no change of twenty editors silently', async () => {
     const team = await newTeam()
     const made = await write(team.author, { scope: 'team' })
     const answers = await Promise.all(times(20, (i) => put(team.member, made.id, { content: `by ${i}` })))
@@ -539,7 +539,7 @@ describe('changing', () => {
     expect((await get(team.viewer, made.id)).body.version).toBe(won.length + 1)
   })
 
-  test('editing what somebody deletes at the same moment: one of the two', async () => {
+  test('while someone deletes it succeeds for one of the two', async () => {
     const team = await newTeam()
     for (let i = 0; i < 10; i++) {
       const { id } = await write(team.author, { scope: 'team' })
@@ -554,7 +554,7 @@ describe('changing', () => {
     }
   })
 
-  test('between scopes and projects', async () => {
+  test('moves it between scopes and projects', async () => {
     const [team, other] = [await newTeam(), await newTeam()]
     const [here, there] = [await project(team.author), await project(other.author)]
     const note = await write(team.author)
@@ -598,7 +598,7 @@ describe('changing', () => {
     expect(back.body.version).toBe(7)
   })
 
-  test('what cannot be: personal in a project, taking somebody else’s note, projects one does not see or may not write in', async () => {
+  test('is refused for a personal note in a project, for others’ notes and for unwritable projects', async () => {
     const team = await newTeam()
     const { id: projectId } = await project(team.author)
     const { id: secret } = await project(team.admin, { visibility: 'private' })
@@ -629,7 +629,7 @@ describe('changing', () => {
   })
 })
 
-describe('deleting', () => {
+describe('deleting a note', () => {
   test('hides it everywhere, once, and keeps the row', async () => {
     const team = await newTeam()
     const note = await write(team.author, { scope: 'public', content: 'findable' })
@@ -657,7 +657,7 @@ describe('deleting', () => {
 })
 
 describe('the public page of a note', () => {
-  test('shows a public one to anyone by its slug, and no more than it should', async () => {
+  test('shows a public note to anyone by its slug, with its public fields only', async () => {
     const team = await newTeam()
     const note = await write(team.author, {
       title: 'Open',
@@ -682,7 +682,7 @@ describe('the public page of a note', () => {
     expect((await visit(note.id)).status).toBe(404)
   })
 
-  test('is gone when it is unpublished, and back when it is published', async () => {
+  test('disappears when the note is unpublished, and returns when it is published', async () => {
     const team = await newTeam()
     const note = await write(team.author, { scope: 'public' })
     for (const scope of ['team', 'public', 'personal'] as const) {
@@ -694,7 +694,7 @@ describe('the public page of a note', () => {
     }
   })
 
-  test('others have none', async () => {
+  test('does not exist for notes that are not public', async () => {
     const team = await newTeam()
     const { id: projectId } = await project(team.author, { visibility: 'public' })
     for (const input of [{ scope: 'personal' }, { scope: 'team' }, { projectId }] as const)
@@ -704,7 +704,7 @@ describe('the public page of a note', () => {
 })
 
 describe('an agent with an MCP token', () => {
-  test('writes for its organization, in its default project if it has one', async () => {
+  test('writes notes for its organization, in its default project if it has one', async () => {
     const team = await newTeam()
     const place = await project(team.author)
     const plain = await ctxOf(t, await mcpToken(t, team.member))
@@ -729,7 +729,7 @@ describe('an agent with an MCP token', () => {
     expect(await failure(update(plain, { ref: note.id, scope: 'personal' }))).toMatchObject({ code: 'invalid' })
   })
 
-  test('lists, changes and deletes with the tools, by the same rules', async () => {
+  test('lists, changes and deletes notes with the tools, by the same rules', async () => {
     const team = await newTeam()
     const ctx = await ctxOf(t, await mcpToken(t, team.member))
     const { slug } = (await run('create_note', ctx, { title: 'Found', content: 'text', tags: ['x'] })) as Note
@@ -753,7 +753,7 @@ describe('an agent with an MCP token', () => {
     expect(await failure(detail(ctx, note.id))).toMatchObject({ code: 'not_found' })
   })
 
-  test('with reading rights only reads', async () => {
+  test('that is read-only can only read notes', async () => {
     const team = await newTeam()
     const note = await write(team.author, { scope: 'team' })
     const ctx = await ctxOf(t, await mcpToken(t, team.member, { scopes: ['notes:read'] }))

@@ -49,8 +49,8 @@ const unreadOf = async (who: Person) =>
 const titles = (page: NotificationPage) => page.items.map((n) => n.title)
 const send = (who: Person, body: object) => who.fetch<Announcement>('POST', '/api/admin/notifications/send', body)
 
-describe('a reader', () => {
-  test('sees their own, newest first and page by page, and how many are unread', async () => {
+describe('the receiver of notifications', () => {
+  test('sees their own, newest first and page by page, and the number of unread ones', async () => {
     const who = await person(t)
     for (const title of ['first', 'second', 'third'])
       await give(systemCtx(t), [notice(who, title, { type: 'warning', link: '/x', message: 'm' })])
@@ -110,7 +110,7 @@ describe('a reader', () => {
     expect(await unreadOf(grace)).toBe(before)
   })
 
-  test("finds nothing of anybody else's", async () => {
+  test('does not find notifications of anyone else', async () => {
     await give(systemCtx(t), [notice(grace)])
     const [hers] = (await listOf(grace)).items as [Notification]
     await expectRefusal(t, await ada.fetch('PATCH', `/api/notifications/${hers.id}/read`), 404, 'not_found')
@@ -118,7 +118,7 @@ describe('a reader', () => {
     expect((await listOf(grace)).items[0]?.readAt).toBeNull()
   })
 
-  test('may use a key with the scope, but not one that is bound to a team', async () => {
+  test('can use a key with the scope, but not one that is bound to a team', async () => {
     const who = await person(t)
     await give(systemCtx(t), [notice(who)])
     const withKey = async (body: object) => {
@@ -137,7 +137,7 @@ describe('a reader', () => {
 })
 
 describe('an administrator', () => {
-  test('notifies some people, with an event for each', async () => {
+  test('notifies several people, with an event for each', async () => {
     const title = unique('Maintenance')
     const sent = await send(admin, {
       title: ` ${title} `,
@@ -185,7 +185,7 @@ describe('an administrator', () => {
     expect(titles(await listOf(ada))).not.toContain(title)
   })
 
-  test('is told when there is nobody to send it to, and when the audience makes no sense', async () => {
+  test('gets an error if the audience is empty or invalid', async () => {
     const nobody = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
     for (const audience of [{ userIds: [nobody] }, { userIds: [] }, { organizationId: nobody }])
       await expectRefusal(t, await send(admin, { title: 'x', audience }), 404, 'not_found')
@@ -207,7 +207,7 @@ describe('an administrator', () => {
     await expectRefusal(t, await send(ada, { title: 'x' }), 403, 'forbidden')
   })
 
-  test('sees what was sent, newest first', async () => {
+  test('sees the sent messages, newest first', async () => {
     const title = unique('listed')
     const { body } = await send(admin, { title, audience: { userIds: [ada.userId] } })
     const list = (await admin.fetch<AnnouncementPage>('GET', '/api/admin/notifications?limit=1')).body
@@ -216,7 +216,7 @@ describe('an administrator', () => {
     await expectRefusal(t, await ada.fetch('GET', '/api/admin/notifications'), 403, 'forbidden')
   })
 
-  test('gets a few samples once, even with two concurrent requests', async () => {
+  test('gets samples once, even with two concurrent requests', async () => {
     const boss = await person(t, { admin: true })
     const answers = await Promise.all(
       times(4, () => boss.fetch<{ created: number }>('POST', '/api/admin/notifications/seed')),
@@ -228,7 +228,7 @@ describe('an administrator', () => {
   })
 })
 
-describe('everybody', () => {
+describe('a message to everyone', () => {
   let own: TestApp
   let boss: Person
   beforeAll(async () => {
@@ -255,7 +255,7 @@ describe('everybody', () => {
   }
   const jobs = async () => (await own.app.jobs.status()).waiting
 
-  test('gets it once, those who are suspended not at all, and one event tells of it', async () => {
+  test('arrives once for each active person, with one event', async () => {
     await crowd(1, 20)
     await crowd(21, 25, 'suspended')
     watch(own)
@@ -270,7 +270,7 @@ describe('everybody', () => {
     })
   })
 
-  test('in a crowd the rest gets it from a job, which may run twice', async () => {
+  test('is delivered to a large audience by a job, which can run twice', async () => {
     await crowd(26, 12_000)
     const { rows: active } = await own.app.driver.query(`select count(*)::int from users where status = 'active'`)
     const all = active[0]?.[0] as number

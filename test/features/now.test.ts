@@ -55,7 +55,7 @@ async function storedCalls(credentialId: string): Promise<number[]> {
   return rows.map(({ calls }) => calls)
 }
 
-test('a lane says what an agent holds, why, its last call and last change, and who waits', async () => {
+test('a lane shows what an agent holds and why, its last call and change, and who waits for it', async () => {
   const held = await newTask(team.owner, team.project, { title: 'Block store', priority: 'critical' })
   const waits = await newTask(team.owner, team.project, { title: 'Reader', blockedBy: [held.key] })
   const client = await agent(team.owner)
@@ -82,7 +82,7 @@ test('a lane says what an agent holds, why, its last call and last change, and w
   expect((await laneOf(held.key, team.viewer))?.can?.update).toMatchObject({ code: 'forbidden' })
 })
 
-test('the reason of a claim names no task of a project that other readers do not see', async () => {
+test('the reason of a claim does not name tasks of a project that the reader cannot see', async () => {
   const secret = await newProject(team.owner, { name: 'Secret plan' })
   await team.owner.fetch('POST', `/api/projects/${secret.id}/share`, { visibility: 'private' })
   const open = await newProject(team.owner, { name: 'Open plan' })
@@ -100,7 +100,7 @@ test('the reason of a claim names no task of a project that other readers do not
   expect(JSON.stringify(body)).not.toContain(far.key)
 })
 
-test('who calls but changes nothing for half an hour is stalled, and comes first; taking over moves the lease', async () => {
+test('an agent that changes nothing for half an hour is stalled and listed first; it can be taken over', async () => {
   const made = await newTask(team.owner, team.project, { title: 'Resume a download' })
   const client = await agent(team.member)
   told(await client.call('claim_task', { task: made.key, minutes: 60 }))
@@ -128,7 +128,7 @@ test('who calls but changes nothing for half an hour is stalled, and comes first
   expect(await held()).toMatchObject({ stalled: false })
 })
 
-test('the reason of a lease names who assigned the task', async () => {
+test('the reason of a lease names the person who assigned the task', async () => {
   const made = await newTask(team.owner, team.project, { assignee: team.member.email })
   await claim(team.member, made)
   expect((await get(team.owner, made.id)).body.lease?.why).toBe('assigned by Ada')
@@ -139,7 +139,7 @@ test('the reason of a lease names who assigned the task', async () => {
   })
 })
 
-test('a private project of others has no lanes', async () => {
+test('lanes leave out private projects that the reader cannot see', async () => {
   const hidden = await newProject(team.owner, { visibility: 'private' })
   const secret = await newTask(team.owner, hidden, { title: 'Secret' })
   await claim(team.owner, secret)
@@ -148,7 +148,7 @@ test('a private project of others has no lanes', async () => {
   await expectRefusal(t, await team.owner.fetch('GET', '/api/now?hours=3'), 422, 'invalid')
 })
 
-test('what is given as evidence is stored in the shape of a feature’s', async () => {
+test('evidence of a task is stored in the same form as evidence of a feature', async () => {
   const made = await newTask(team.owner, team.project)
   const evidence = ['3f98b0f', 'https://git.example.com/tutti/pull/7', 'https://ci.example.com/42', '214 pass']
   await complete(team.owner, made.id, { notes: 'Done', evidence })
@@ -167,7 +167,7 @@ test('what is given as evidence is stored in the shape of a feature’s', async 
   ])
 })
 
-test('evidence is added while the task is open, once, and a person verifies it', async () => {
+test('evidence is added once, while the task is open, and verified by a person', async () => {
   const made = await newTask(team.owner, team.project)
   const client = await agent(team.owner)
   told(await client.call('claim_task', { task: made.key }))
@@ -202,7 +202,7 @@ test('evidence is added while the task is open, once, and a person verifies it',
   expect(rows.map(({ type }) => type).sort()).toEqual(['task.evidence_added', 'task.evidence_added', 'task.verified'])
 })
 
-test('a replay equals the events of a session, and of others’ sessions shows only the head', async () => {
+test('a replay contains the events of one’s own session, and only the head of others’ sessions', async () => {
   const made = await newTask(team.owner, team.project, { title: 'Offline' })
   const client = await agent(team.owner)
   const begun = told<{ id: string }>(
@@ -243,7 +243,7 @@ test('a replay equals the events of a session, and of others’ sessions shows o
   await expectRefusal(t, await team.stranger.fetch('GET', `/api/sessions/${id}/timeline`), 404, 'not_found')
 })
 
-test('calls are kept for 30 days', async () => {
+test('calls are stored for 30 days', async () => {
   const made = await newTask(team.owner, team.project)
   const client = await agent(team.owner)
   told(await client.call('claim_task', { task: made.key }))

@@ -24,8 +24,8 @@ const askAt = async (provider: Provider, subject: Subject): Promise<Asked> => {
 }
 const me = (token: string) => call(t, 'GET', '/api/auth/me', undefined, bearer(token))
 
-describe('a new identity', () => {
-  test('with a proved address gets an account whose address is proved; otherwise one whose address is not', async () => {
+describe('signing in with a new identity', () => {
+  test('creates an account, whose address is confirmed if the provider confirmed it', async () => {
     const proved = await come('google', somebody())
     expect(proved.body.user.emailVerifiedAt).toBeString()
     for (const verified of [false, undefined]) {
@@ -36,7 +36,7 @@ describe('a new identity', () => {
     expect(there.body.user.emailVerifiedAt).toBeNull()
   })
 
-  test('without an address gets none, and is told what to do', async () => {
+  test('without an address is refused, with what to do', async () => {
     for (const provider of ['github', 'google'] as const) {
       const answer = await come(provider, somebody({ email: undefined }))
       expect([answer.status, answer.body.code]).toEqual([409, 'conflict'])
@@ -45,21 +45,21 @@ describe('a new identity', () => {
     }
   })
 
-  test('is the same person in five tabs at once', async () => {
+  test('in five tabs at once creates one account', async () => {
     const who = somebody()
     const answers = await Promise.all(times(5, () => come('github', who)))
     expect(statuses(answers)).toEqual(times(5, () => 200))
     expect(new Set(answers.map((a) => a.body.user.id)).size).toBe(1)
   })
 
-  test('is the same subject of another provider, and another person', async () => {
+  test('with the same subject at another provider creates another account', async () => {
     const sub = '4242424242'
     const first = await come('google', somebody({ sub }))
     const second = await come('oidc', somebody({ sub }))
     expect(second.body.user.id).not.toBe(first.body.user.id)
   })
 
-  test('where registration is closed: only with an open invitation for a proved address', async () => {
+  test('where registration is closed needs an open invitation for a confirmed address', async () => {
     const closed = watch(await testApp({ ...settings, REGISTRATION: 'closed' }))
     const who = somebody()
     const refused = await come('google', who, { app: closed })
@@ -114,8 +114,8 @@ describe('a new identity', () => {
   })
 })
 
-describe('an address that has an account', () => {
-  test('proved on both sides: the identity is connected, and the owner is told', async () => {
+describe('signing in with an identity whose address has an account', () => {
+  test('connects the identity if both sides confirmed the address, and notifies the owner', async () => {
     const ada = await person(t)
     await prove(ada.userId)
     const answer = await come('google', somebody({ email: ada.email.toUpperCase() }))
@@ -129,37 +129,43 @@ describe('an address that has an account', () => {
     expect((await call(t, 'POST', '/api/auth/login', { email: ada.email, password: PASSWORD })).status).toBe(200)
   })
 
-  test.each([false, undefined])('not proved by the provider (%p): 409, and nothing is connected', async (verified) => {
-    const ada = await person(t)
-    for (const local of ['unproved', 'proved']) {
-      if (local === 'proved') await prove(ada.userId)
-      const answer = await come('google', somebody({ email: ada.email, verified }))
-      expect([answer.status, answer.body.code]).toEqual([409, 'conflict.exists'])
-      expect(answer.body.detail).toContain('Sign in another way and connect Google in your account')
-      expect(answer.headers.getSetCookie().filter((c) => /tutti_(access|refresh)/.test(c))).toEqual([])
-      await expectNoEvents(t, answer)
-    }
-    expect(await connected(ada.token)).toEqual([])
-    const browser = await come('google', somebody({ email: ada.email, verified }), { accept: page })
-    expect([browser.status, browser.location]).toEqual([302, '/login#error=conflict.exists'])
-  })
+  test.each([false, undefined])(
+    'returns 409 and connects nothing if the provider did not confirm it (%p)',
+    async (verified) => {
+      const ada = await person(t)
+      for (const local of ['unproved', 'proved']) {
+        if (local === 'proved') await prove(ada.userId)
+        const answer = await come('google', somebody({ email: ada.email, verified }))
+        expect([answer.status, answer.body.code]).toEqual([409, 'conflict.exists'])
+        expect(answer.body.detail).toContain('Sign in another way and connect Google in your account')
+        expect(answer.headers.getSetCookie().filter((c) => /tutti_(access|refresh)/.test(c))).toEqual([])
+        await expectNoEvents(t, answer)
+      }
+      expect(await connected(ada.token)).toEqual([])
+      const browser = await come('google', somebody({ email: ada.email, verified }), { accept: page })
+      expect([browser.status, browser.location]).toEqual([302, '/login#error=conflict.exists'])
+    },
+  )
 
-  test.each(['github', 'google', 'oidc'] as const)('not confirmed here: %s asks who created it', async (provider) => {
-    const ada = await person(t)
-    const secret = await apiKey(t, ada)
-    const identity = somebody({ email: ada.email })
-    const asked = await askAt(provider, identity)
-    expect(asked.body.holds).toMatchObject({ password: 1, keys: 1, sessions: 1, identities: 0 })
-    expect(asked.headers.getSetCookie().filter((c) => /tutti_(access|refresh)/.test(c))).toEqual([])
-    expect(await connected(ada.token)).toEqual([])
-    const kept = await answerAsked(t, asked, { password: PASSWORD })
-    expect(kept.body.user).toMatchObject({ id: ada.userId, emailVerifiedAt: expect.any(String) })
-    for (const token of [ada.token, secret]) expect((await me(token)).status).toBe(200)
-    expect(await connected(ada.token)).toMatchObject([{ provider, email: ada.email }])
-    expect((await come(provider, identity)).body.user.id).toBe(ada.userId)
-  })
+  test.each(['github', 'google', 'oidc'] as const)(
+    'asks who created the account if it is not confirmed here (%s)',
+    async (provider) => {
+      const ada = await person(t)
+      const secret = await apiKey(t, ada)
+      const identity = somebody({ email: ada.email })
+      const asked = await askAt(provider, identity)
+      expect(asked.body.holds).toMatchObject({ password: 1, keys: 1, sessions: 1, identities: 0 })
+      expect(asked.headers.getSetCookie().filter((c) => /tutti_(access|refresh)/.test(c))).toEqual([])
+      expect(await connected(ada.token)).toEqual([])
+      const kept = await answerAsked(t, asked, { password: PASSWORD })
+      expect(kept.body.user).toMatchObject({ id: ada.userId, emailVerifiedAt: expect.any(String) })
+      for (const token of [ada.token, secret]) expect((await me(token)).status).toBe(200)
+      expect(await connected(ada.token)).toMatchObject([{ provider, email: ada.email }])
+      expect((await come(provider, identity)).body.user.id).toBe(ada.userId)
+    },
+  )
 
-  test('not confirmed here: a browser is sent to the page that asks, in which its ticket works', async () => {
+  test('redirects a browser to the page that asks, where its ticket works', async () => {
     const ada = await person(t)
     const start = { query: '?returnTo=/inbox', accept: page }
     const { location, headers } = await come('google', somebody({ email: ada.email }), start)
@@ -169,7 +175,7 @@ describe('an address that has an account', () => {
     expect((await answerAsked(t, asked, { remove: true })).body.user.id).toBe(ada.userId)
   })
 
-  test('not confirmed here: an identity that the account had before is a proof', async () => {
+  test('accepts an identity that the account had before as proof', async () => {
     const ada = await person(t)
     const before = somebody()
     await link(ada, 'github', before)
@@ -180,7 +186,7 @@ describe('an address that has an account', () => {
     expect((await connected(ada.token)).map(({ provider }) => provider).sort()).toEqual(['github', 'google'])
   })
 
-  test('not confirmed here: the identity that asks is no proof', async () => {
+  test('does not accept the identity that asks as proof', async () => {
     const ada = await person(t)
     const identity = somebody({ email: ada.email })
     const asked = await askAt('google', identity)
@@ -189,7 +195,7 @@ describe('an address that has an account', () => {
     expect((await me(ada.token)).status).toBe(200)
   })
 
-  test('not confirmed here: whoever says that a stranger created it ends what the stranger set up', async () => {
+  test('ends everything that a stranger set up, if the person says that a stranger created it', async () => {
     const squatter = await person(t)
     const secret = await apiKey(t, squatter)
     const answer = await answerAsked(t, await askAt('github', somebody({ email: squatter.email })), { remove: true })
@@ -201,7 +207,7 @@ describe('an address that has an account', () => {
     expect((await me(answer.body.token)).status).toBe(200)
   })
 
-  test('a second identity of the same provider does not get in by the address', async () => {
+  test('refuses a second identity of the same provider', async () => {
     const ada = somebody()
     const first = await come('google', ada)
     const other = await come('google', somebody({ email: ada.email }))
@@ -209,7 +215,7 @@ describe('an address that has an account', () => {
     expect(await connected(first.body.token)).toHaveLength(1)
   })
 
-  test('a suspended account stays shut, whichever way', async () => {
+  test('is refused for a suspended account in every way', async () => {
     const [ada, grace] = [somebody(), somebody()]
     await come('google', ada)
     const { userId } = await person(t).then(async (p) => {
@@ -230,7 +236,7 @@ describe('an address that has an account', () => {
     }
   })
 
-  test('a password that is locked by guessing locks no provider', async () => {
+  test('works while the password is locked after wrong guesses', async () => {
     const ada = await person(t)
     await prove(ada.userId)
     const guess = (password: string) => call(t, 'POST', '/api/auth/login', { email: ada.email, password })
@@ -240,7 +246,7 @@ describe('an address that has an account', () => {
   })
 })
 
-test('an address in the request counts for nothing, in whatever field', async () => {
+test('an address in the request is ignored, in whatever field', async () => {
   const victim = await person(t)
   await prove(victim.userId)
   const fields = [
@@ -269,7 +275,7 @@ test('an address in the request counts for nothing, in whatever field', async ()
 })
 
 /** The script of CVE-2026-44166: an account is made with a victim's address before the victim comes. */
-test('pre-hijack: an attacker keeps nothing that they prepared, once the owner of the address says so', async () => {
+test('pre-hijack: an attacker keeps nothing they prepared once the owner of the address says so', async () => {
   const victim = somebody()
   const attacker = somebody({ email: victim.email, verified: false })
   const made = await come('oidc', attacker)
@@ -350,7 +356,7 @@ test('pre-hijack: an attacker keeps nothing that they prepared, once the owner o
   ).toBe(0)
 })
 
-test('an attacker who adds a passkey at the very moment at which their access is removed does not keep it', async () => {
+test('an attacker cannot add a passkey at the moment their access is removed', async () => {
   const rounds = await Promise.all(
     times(8, async () => {
       const squatter = await person(t)

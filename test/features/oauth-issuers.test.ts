@@ -26,7 +26,7 @@ const comeOther = (provider: 'oidc' | 'github', subject: Subject) => {
 }
 const rowsOf = (userId: string) => t.app.db.select().from(connectedAccounts).where(eq(connectedAccounts.userId, userId))
 
-test.each(['oidc', 'github'] as const)('%s: the same subject of another issuer is another person', async (provider) => {
+test.each(['oidc', 'github'] as const)('%s: the same subject at another issuer is another person', async (provider) => {
   const ada = somebody()
   const first = await come(provider, ada)
   const stranger = await comeOther(provider, somebody({ sub: ada.sub }))
@@ -40,7 +40,7 @@ test.each(['oidc', 'github'] as const)('%s: the same subject of another issuer i
   expect((await rowsOf(first.body.user.id)).map((row) => row.issuer)).toEqual([at[provider].url])
 })
 
-test('whose address the other issuer confirms keeps the account, and the new identity replaces the old', async () => {
+test('a person whose address the new issuer confirms keeps the account with the new identity', async () => {
   const ada = somebody()
   const first = await come('oidc', ada)
   const again = await comeOther('oidc', somebody({ email: ada.email }))
@@ -52,7 +52,7 @@ test('whose address the other issuer confirms keeps the account, and the new ide
   expect([second.status, second.body.code]).toEqual([409, 'conflict.exists'])
 })
 
-test('an identity of a former issuer is no way in: the last one that works cannot be removed', async () => {
+test('an identity of a former issuer does not count as a way to sign in when another one is removed', async () => {
   const { body } = await come('oidc', somebody({ verified: false }))
   const linking = { query: '?link=1', headers: { authorization: `Bearer ${body.token}` }, accept: {} }
   expect((await come('github', somebody(), linking)).location).toBe('/settings/accounts')
@@ -80,7 +80,7 @@ const upgrade = async (...all: Record<string, string>[]) => {
 }
 
 test.each(['oidc', 'github'] as const)(
-  '%s: after an upgrade everybody keeps their account, whatever address they have now',
+  '%s: after an upgrade everyone keeps their account, whatever address they have now',
   async (provider) => {
     const people = [
       somebody({ verified: false }), // never confirmed there
@@ -99,7 +99,7 @@ test.each(['oidc', 'github'] as const)(
   },
 )
 
-test('the way in which the address of the issuer is written makes no difference', async () => {
+test('an issuer is recognised in every spelling of its address', async () => {
   const ada = somebody({ verified: false })
   const { body } = await come('oidc', ada)
   await asBefore(body.user.id)
@@ -112,7 +112,7 @@ test('the way in which the address of the issuer is written makes no difference'
   }
 })
 
-test('a provider that is set up only after the upgrade gives no account, and its owner connects it again', async () => {
+test('a provider configured only after the upgrade creates no account; the owner connects it again', async () => {
   const ada = somebody()
   const { body } = await come('oidc', ada)
   await asBefore(body.user.id)

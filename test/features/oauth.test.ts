@@ -38,8 +38,8 @@ const refusal = async (response: Response, status: number, code: string): Promis
   return body
 }
 
-describe('what there is', () => {
-  test('a login page learns which ways are open', async () => {
+describe('sign-in providers', () => {
+  test('are listed for the login page', async () => {
     const all: SignInWays = {
       password: true,
       code: true,
@@ -60,7 +60,7 @@ describe('what there is', () => {
   })
 
   test.each<Provider>(['github', 'google', 'oidc'])(
-    '%s that is not set up is refused, going there and coming back',
+    '%s is refused at both ends if it is not configured',
     async (provider) => {
       for (const query of ['', '?link=1'])
         expect((await refusal(await fetch(startAt(provider, query, bare)), 404, 'not_found')).detail).toContain(
@@ -80,13 +80,13 @@ describe('what there is', () => {
     },
   )
 
-  test('there are no others', async () => {
+  test('are only the known ones', async () => {
     await refusal(await fetch(`${t.url}/api/auth/oauth/evil`), 422, 'invalid')
   })
 })
 
 describe.each<Provider>(['github', 'google', 'oidc'])('signing in with %s', (provider) => {
-  test('asks with state, nonce and S256, and for our own address whatever the request says', async () => {
+  test('sends state, nonce, an S256 challenge and our own address, whatever the request says', async () => {
     const visitor = new Visitor()
     const asked = new URL(await visitor.next(startAt(provider).replace('localhost', '127.0.0.1')))
     expect(asked.origin).toBe(at[provider].url)
@@ -106,7 +106,7 @@ describe.each<Provider>(['github', 'google', 'oidc'])('signing in with %s', (pro
     ])
   })
 
-  test('makes an account, and the next time finds it', async () => {
+  test('creates an account and finds it the next time', async () => {
     const who = somebody()
     at[provider].subject = who
     const first = await signIn(provider)
@@ -130,7 +130,7 @@ describe.each<Provider>(['github', 'google', 'oidc'])('signing in with %s', (pro
     expect(items).toMatchObject([{ provider, email: at[provider].subject.email, name: 'Countess', version: 2 }])
   })
 
-  test('brings a browser where it wanted to go, with session cookies and nothing secret in the address', async () => {
+  test('redirects the browser to its page, with session cookies and no secret in the address', async () => {
     at[provider].subject = somebody()
     const response = await signIn(provider, page, '?returnTo=/device%3Fcode%3DABCD-EFGH')
     expect(response.status).toBe(302)
@@ -143,7 +143,7 @@ describe.each<Provider>(['github', 'google', 'oidc'])('signing in with %s', (pro
     expect((await signIn(provider, page)).headers.get('location')).toBe('/')
   })
 
-  test('keeps the tokens sealed, and shows them nowhere', async () => {
+  test('stores the tokens sealed, and shows them nowhere', async () => {
     at[provider].subject = somebody()
     at[provider].issued.length = 0
     const answer = await (await signIn(provider)).text()
@@ -168,7 +168,7 @@ describe.each<Provider>(['github', 'google', 'oidc'])('signing in with %s', (pro
   test.each<[string, Fault, string]>([
     ['the person says no', { error: 'access_denied' }, 'access_denied'],
     ['something fails there', { error: 'server_error<script>' }, 'provider_error'],
-  ])('when %s, the browser is back at the sign-in page', async (_, fault, reason) => {
+  ])('returns the browser to the sign-in page when %s', async (_, fault, reason) => {
     at[provider].fault = fault
     try {
       const response = await signIn(provider, {})
@@ -181,8 +181,8 @@ describe.each<Provider>(['github', 'google', 'oidc'])('signing in with %s', (pro
   })
 })
 
-describe('the state', () => {
-  test('missing, made up, of another browser, of another provider or used: 400, and nothing happens', async () => {
+describe('the OAuth state', () => {
+  test('is refused with 400 if missing, invented, used, or of another browser or provider', async () => {
     at.github.subject = somebody()
     const { back, visitor } = await goThere('github')
     const url = new URL(back)
@@ -213,7 +213,7 @@ describe('the state', () => {
     await refusal(await visitor.get(back, asJson), 400, 'invalid.malformed')
   })
 
-  test('login CSRF: an attacker’s answer does not sign a victim in as the attacker', async () => {
+  test('prevents login CSRF: an attacker’s answer does not sign a victim in as the attacker', async () => {
     at.google.subject = somebody()
     const attacker = await goThere('google')
     const victim = new Visitor()
@@ -224,7 +224,7 @@ describe('the state', () => {
   })
 
   test.each<Provider>(['github', 'google', 'oidc'])(
-    'a code of %s stolen from another browser is of no use: the verifier is not the one it was asked with',
+    'makes a code of %s stolen from another browser useless, because the verifier differs',
     async (provider) => {
       at[provider].subject = somebody()
       const victim = await goThere(provider)
@@ -235,14 +235,14 @@ describe('the state', () => {
     },
   )
 
-  test('of twenty at once, one gets in', async () => {
+  test('works for one of twenty simultaneous callbacks', async () => {
     at.github.subject = somebody()
     const { back, visitor } = await goThere('github')
     const answers = await Promise.all(times(20, () => visitor.get(back, asJson)))
     expect(statuses(answers)).toEqual([200, ...times(19, () => 400)])
   })
 
-  test('lives ten minutes', async () => {
+  test('expires after ten minutes', async () => {
     const clock = new TestClock()
     const own = await testApp({ ...at.github.settings, background: 'off' }, clock.now)
     at.github.subject = somebody()
@@ -254,7 +254,7 @@ describe('the state', () => {
     await own.close()
   })
 
-  test('leaves neither verifier nor state in the database', async () => {
+  test('and the verifier are not stored in clear text', async () => {
     const { back, visitor } = await goThere('github')
     const { rows } = await t.app.driver.query(
       `select row_to_json(s)::text from one_time_secrets s where purpose = 'oauth'`,
@@ -268,9 +268,9 @@ describe('the state', () => {
   })
 })
 
-describe('where to go afterwards', () => {
+describe('the page after sign-in', () => {
   test.each(['/settings/accounts', '/projects/tutti/board', '/device?code=ABCD-EFGH', '/a.b/c_d~e?x=1&y=%20z'])(
-    '%p is a path of ours',
+    'can be %p, a path of this server',
     async (path) => {
       at.github.subject = somebody()
       expect((await signIn('github', page, `?returnTo=${encodeURIComponent(path)}`)).headers.get('location')).toBe(path)
@@ -278,7 +278,7 @@ describe('where to go afterwards', () => {
   )
 
   test.each(['github', 'google', 'oidc'] as const)(
-    'a new account from %s begins with /welcome, and later sign-ins with the dashboard',
+    'is /welcome for a new account from %s, and the dashboard later',
     async (provider) => {
       at[provider].subject = somebody()
       for (const path of ['/welcome', '/'])
@@ -310,7 +310,7 @@ describe('where to go afterwards', () => {
     ' /account',
     '/account#error=x',
     `/${'a'.repeat(500)}`,
-  ])('%p is refused', async (path) => {
+  ])('cannot be %p', async (path) => {
     const answer = await refusal(
       await fetch(startAt('github', `?returnTo=${encodeURIComponent(path)}`)),
       422,
@@ -322,7 +322,7 @@ describe('where to go afterwards', () => {
       await refusal(await fetch(startAt('github', `?returnTo=${encodedTwice}`)), 422, 'invalid')
   })
 
-  test('a bad path takes no time to refuse', async () => {
+  test('is checked quickly even for a malicious path', async () => {
     const started = performance.now()
     for (const path of [`/${'a/'.repeat(240)}!`, `/${'a.'.repeat(240)}!`, `/${'-'.repeat(480)}\\`])
       expect((await fetch(startAt('github', `?returnTo=${encodeURIComponent(path)}`))).status).toBe(422)
@@ -330,7 +330,7 @@ describe('where to go afterwards', () => {
   })
 })
 
-describe('a provider that misbehaves', () => {
+describe('a faulty provider', () => {
   const faulty = async (provider: Provider, fault: Fault, headers = asJson) => {
     const { back, visitor } = await goThere(provider)
     at[provider].fault = fault
@@ -348,7 +348,7 @@ describe('a provider that misbehaves', () => {
     ['a signature of another key', { forged: true }],
     ['an identity token that has expired', { expires: -60 }],
     ['an error at every request', { all: 'error' }],
-  ])('with %s is not believed: 502', async (_, fault) => {
+  ])('with %s is refused with 502', async (_, fault) => {
     const who = somebody()
     for (const provider of ['google', 'oidc'] as const) {
       at[provider].subject = who
@@ -371,12 +371,12 @@ describe('a provider that misbehaves', () => {
   test.each<[string, unknown]>([
     ['no list', { message: 'rate limited' }],
     ['what is no address', [{ email: 'not an address', primary: true, verified: true }]],
-  ])('a code host that answers %s lets nobody in', async (_, emails) => {
+  ])('that is a code host and answers %s signs no one in', async (_, emails) => {
     at.github.subject = somebody()
     expect((await faulty('github', { emails })).status).toBeGreaterThanOrEqual(409)
   })
 
-  test('an issuer that cannot be found: 502, a page is told, and the next one tries again', async () => {
+  test('that cannot be found causes 502, a message on the page, and a new attempt the next time', async () => {
     const own = await testApp({ ...at.oidc.settings, background: 'off' })
     at.oidc.fault = { all: 'error' }
     const start = startAt('oidc', '', own)
@@ -392,19 +392,19 @@ describe('a provider that misbehaves', () => {
     await own.close()
   })
 
-  test('one that does not answer: 504 after ten seconds', async () => {
+  test('that does not answer causes 504 after ten seconds', async () => {
     at.google.subject = somebody()
     await refusal(await faulty('google', { all: 'silence' }), 504, 'upstream_timeout')
   })
 
-  test('one that calls itself something else is not believed', async () => {
+  test('that calls itself by another issuer is refused', async () => {
     const other = at.oidc.url.replace('127.0.0.1', 'localhost')
     const own = await testApp({ ...at.oidc.settings, AUTH_BACKEND_URL: other, background: 'off' })
     await refusal(await fetch(startAt('oidc', '', own), { headers: asJson }), 502, 'upstream_failed')
     await own.close()
   })
 
-  test('an answer said to be from another issuer is not redeemed', async () => {
+  test('is not asked for a code that another issuer’s answer contains', async () => {
     at.google.subject = somebody()
     const { back, visitor } = await goThere('google')
     at.google.asked.length = 0
@@ -417,7 +417,7 @@ describe('a provider that misbehaves', () => {
   })
 })
 
-test('a real OpenID provider: sign in there, agree, and be here; or change one’s mind', async () => {
+test('a real OpenID provider signs a user in after consent, and does not after a refusal', async () => {
   const real = await realProvider()
   const own = watch(await testApp({ ...real.settings, background: 'off' }))
   real.serve(own.app.url)

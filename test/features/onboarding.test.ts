@@ -29,8 +29,8 @@ const done = async (who: Person) => {
 }
 const start = (who: Person, body: object) => who.fetch<Onboarded>('POST', '/api/onboarding', body)
 
-describe('the steps', () => {
-  test('are told by what there is, not by clicks', async () => {
+describe('the steps of onboarding', () => {
+  test('are done according to the records, not to clicks', async () => {
     const me = await person(t)
     const fresh = await me.fetch<Onboarding>('GET', '/api/onboarding')
     expect(fresh.body).toEqual({
@@ -49,7 +49,7 @@ describe('the steps', () => {
     expect(await done(me)).toEqual(['invite', 'token'])
   })
 
-  test('somebody who was taken into a team has one, and company', async () => {
+  test('for a team and for company are done for someone who was added to a team', async () => {
     const [boss, me] = [await person(t), await person(t)]
     const team = (await boss.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
     await addMember(systemCtx(t), { id: team.id, userId: me.userId, role: 'viewer' })
@@ -57,8 +57,8 @@ describe('the steps', () => {
   })
 })
 
-describe('onboarding', () => {
-  test('makes the team, sends the invites and remembers both, in one step', async () => {
+describe('POST /api/onboarding', () => {
+  test('creates the team, sends the invites and stores both steps', async () => {
     const me = await person(t)
     const emails = times(2, () => `${unique('friend')}@example.com`) as [string, string]
     const name = unique('First team')
@@ -85,7 +85,7 @@ describe('onboarding', () => {
     await expectRefusal(t, await start(me, { organization: { name } }), 409, 'conflict')
   })
 
-  test('the current team falls back to the oldest one when it is gone, and when one has left it', async () => {
+  test('sets a current team, which falls back to the oldest one when it is deleted or left', async () => {
     const me = await person(t)
     const { id } = (await start(me, { organization: { name: unique('gone') } })).body.organization
     expect((await me.fetch<Organization>('GET', '/api/team')).body.id).toBe(id)
@@ -95,14 +95,14 @@ describe('onboarding', () => {
     await expectRefusal(t, await inside(me, id).fetch('GET', '/api/team'), 404, 'not_found')
   })
 
-  test('ten presses at once make one team', async () => {
+  test('creates one team for ten simultaneous calls', async () => {
     const me = await person(t)
     const answers = await Promise.all(times(10, () => start(me, { organization: { name: unique('once') } })))
     expect(statuses(answers)).toEqual([201, ...times(9, () => 409)])
     expect((await me.fetch<OrganizationPage>('GET', '/api/teams')).body.items).toHaveLength(2)
   })
 
-  test('is all or nothing', async () => {
+  test('does everything or nothing', async () => {
     const me = await person(t)
     const email = `${unique('friend')}@example.com`
     // Oneself is in the team already.
@@ -116,7 +116,7 @@ describe('onboarding', () => {
     expect(await keptMail(t, email).catch(() => 'none')).toBe('none')
   })
 
-  test('is for the person themselves, with a name and at most twenty invites', async () => {
+  test('needs the person themselves, a name and at most twenty invites', async () => {
     const me = await person(t)
     const key = await apiKey(t, me)
     const withKey = call(

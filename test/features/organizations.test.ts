@@ -43,7 +43,7 @@ async function fullTeam() {
 }
 
 describe('a team', () => {
-  test('is created by anybody, who then owns it', async () => {
+  test('is created by any user, who then owns it', async () => {
     const name = unique('Analytical Engines')
     const made = await ada.fetch<Organization>('POST', '/api/teams', { name, description: 'Cogs' })
     expect(made.status).toBe(201)
@@ -66,7 +66,7 @@ describe('a team', () => {
     expect((await roleOf(made.body, ada)).get(ada.userId)).toBe('owner')
   })
 
-  test('ten of the same name at once all come to be, each with its own slug', async () => {
+  test('gets its own slug even if ten of the same name are created at once', async () => {
     const name = unique('same')
     const answers = await Promise.all(times(10, () => ada.fetch<Organization>('POST', '/api/teams', { name })))
     expect(statuses(answers)).toEqual(times(10, () => 201))
@@ -78,11 +78,11 @@ describe('a team', () => {
     ['an empty name', { name: ' ' }],
     ['a name of 101 characters', { name: 'x'.repeat(101) }],
     ['a plan', { name: 'x', plan: 'gold' }],
-  ])('cannot be made with %s', async (_, body) => {
+  ])('cannot be created with %s', async (_, body) => {
     await expectRefusal(t, await ada.fetch('POST', '/api/teams', body), 422, 'invalid')
   })
 
-  test('the list holds exactly the own ones, oldest first, and pages', async () => {
+  test('is listed for its members only, oldest first and page by page', async () => {
     const me = await person(t)
     const second = await newTeam(me)
     const third = await newTeam(ada)
@@ -105,7 +105,7 @@ describe('a team', () => {
     expect(paged).toEqual(all.body.items.map((o) => o.id))
   })
 
-  test('X-Organization-Id chooses the current one; else it is the oldest', async () => {
+  test('is chosen by X-Organization-Id; otherwise the oldest one is current', async () => {
     const team = await newTeam(ada)
     expect((await ada.fetch<Organization>('GET', '/api/team')).body.id).toBe(ada.organizationId)
     expect((await inside(ada, team.id).fetch<Organization>('GET', '/api/team')).body.id).toBe(team.id)
@@ -114,7 +114,7 @@ describe('a team', () => {
 })
 
 describe('changing a team', () => {
-  test('is for owners and admins; others in it are told so, a stranger sees nothing', async () => {
+  test('is for owners and admins; other members get 403, strangers 404', async () => {
     const { team, by } = await fullTeam()
     const path = `/api/teams/${team.id}`
     for (const role of ['owner', 'admin'] as const) {
@@ -140,7 +140,7 @@ describe('changing a team', () => {
     expect((await ada.fetch<Organization>('GET', path)).body).toMatchObject({ description: 'by admin', version: 3 })
   })
 
-  test('PATCH /api/team changes the current one', async () => {
+  test('by PATCH /api/team changes the current one', async () => {
     const { team, by } = await fullTeam()
     const changed = await inside(by.admin, team.id).fetch<Organization>('PATCH', '/api/team', {
       name: '  New name ',
@@ -155,7 +155,7 @@ describe('changing a team', () => {
     await expectEvent(t, changed, 'organization.updated')
   })
 
-  test('null clears a description; unknown, privileged and oversized fields are refused', async () => {
+  test('clears a description with null; unknown, privileged and oversized fields are refused', async () => {
     const team = await newTeam(ada)
     const path = `/api/teams/${team.id}`
     await ada.fetch('PATCH', path, { description: 'x' })
@@ -170,7 +170,7 @@ describe('changing a team', () => {
       await expectRefusal(t, await ada.fetch('PATCH', path, patch), 422, 'invalid')
   })
 
-  test('an old version is refused with the team as it is; of many at once exactly one wins', async () => {
+  test('at an old version is refused with the current team; of many at once exactly one wins', async () => {
     const team = await newTeam(ada)
     const path = `/api/teams/${team.id}`
     const answers = await Promise.all(
@@ -185,7 +185,7 @@ describe('changing a team', () => {
 })
 
 describe('deleting a team', () => {
-  test('is for owners; it and all in it is gone at once for everybody', async () => {
+  test('is for owners, and hides it with all its records from everyone at once', async () => {
     const { team, by } = await fullTeam()
     const path = `/api/teams/${team.id}`
     const there = inside(ada, team.id)
@@ -230,14 +230,14 @@ describe('deleting a team', () => {
     expect((await newTeam(ada, team.name)).slug).toBe(team.slug)
   })
 
-  test('does not work for a personal one', async () => {
+  test('is refused for a personal one', async () => {
     await expectRefusal(t, await ada.fetch('DELETE', `/api/teams/${ada.organizationId}`), 409, 'conflict')
     expect((await ada.fetch('GET', '/api/team')).status).toBe(200)
   })
 })
 
-describe('members', () => {
-  test('everybody in the team sees them, by time of joining or by name', async () => {
+describe('the members of a team', () => {
+  test('are visible to every member, by time of joining or by name', async () => {
     const { team, by } = await fullTeam()
     for (const who of Object.values(by)) {
       const { body } = await who.fetch<MemberPage>('GET', `/api/teams/${team.id}/members?total=true`)
@@ -271,7 +271,7 @@ describe('members', () => {
     expect(rest.body).toMatchObject({ items: [{ name: 'Grace Hopper' }], nextCursor: null })
   })
 
-  test('a made-up cursor is the caller’s mistake, not ours', async () => {
+  test('are listed from a valid cursor only; an invented one is answered with 4xx', async () => {
     const forge = (...parts: unknown[]) => Buffer.from(JSON.stringify(parts)).toString('base64url')
     for (const value of ['yesterday', '2026-99-99T99:99:99.999Z', 5]) {
       const cursor = forge('joinedAt.asc', value, ada.userId)
@@ -285,7 +285,7 @@ describe('members', () => {
     )
   })
 
-  test('an instance administrator adds them; nobody else does', async () => {
+  test('are added by administrators of the server only', async () => {
     const team = await newTeam(ada)
     const boss = await person(t, { admin: true })
     const path = `/api/admin/teams/${team.id}/members`
@@ -324,7 +324,7 @@ describe('members', () => {
     await expectRefusal(t, await boss.fetch('GET', `/api/teams/${team.id}`), 404, 'not_found')
   })
 
-  test('who may give which role to whom', async () => {
+  test('get roles according to the role of the caller', async () => {
     const { team, by } = await fullTeam()
     const target = await person(t, { name: 'Alan Turing' })
     await add(team, target, 'viewer')
@@ -357,7 +357,7 @@ describe('members', () => {
         }
   }, 300_000)
 
-  test('a new role counts at once', async () => {
+  test('have a new role at once', async () => {
     const { team } = await fullTeam()
     const viewer = inside(barbara, team.id)
     expect((await viewer.fetch('POST', '/api/projects', { name: 'x' })).status).toBe(403)
@@ -367,7 +367,7 @@ describe('members', () => {
     expect((await viewer.fetch('POST', '/api/projects', { name: 'x' })).status).toBe(403)
   })
 
-  test('who may remove whom', async () => {
+  test('are removed according to the role of the caller', async () => {
     const { team, by } = await fullTeam()
     const target = await person(t, { name: 'Alan Turing' })
     const path = `/api/teams/${team.id}/members/${target.userId}`
@@ -392,7 +392,7 @@ describe('members', () => {
     await expectRefusal(t, await ada.fetch('PATCH', path, { role: 'member' }), 404, 'not_found')
   })
 
-  test('everybody may leave, and is out', async () => {
+  test('can leave, and lose access', async () => {
     const { team, by } = await fullTeam()
     for (const role of ['viewer', 'member', 'admin'] as const) {
       const who = by[role]
@@ -404,7 +404,7 @@ describe('members', () => {
     expect([...(await roleOf(team, ada)).keys()]).toEqual([ada.userId])
   })
 
-  test('a guest of a personal organization may leave it; its own person may not, nor be removed', async () => {
+  test('of a personal team can leave it; its own person cannot leave or be removed', async () => {
     const home = await person(t)
     const own = { id: home.organizationId }
     await add(own, grace, 'viewer')
@@ -415,7 +415,7 @@ describe('members', () => {
     expect((await edsger.fetch('DELETE', `/api/teams/${own.id}/members/${edsger.userId}`)).status).toBe(200)
   })
 
-  test('a removed member loses access at once, with every credential', async () => {
+  test('lose access at once when removed, with every credential', async () => {
     const { team } = await fullTeam()
     const there = inside(edsger, team.id)
     const project = (await there.fetch<Project>('POST', '/api/projects', { name: 'Mine', visibility: 'private' })).body
@@ -445,8 +445,8 @@ describe('members', () => {
   })
 })
 
-describe('the last owner', () => {
-  test('can neither step down nor leave nor be removed', async () => {
+describe('the last owner of a team', () => {
+  test('can neither step down, leave nor be removed', async () => {
     const { team } = await fullTeam()
     const path = `/api/teams/${team.id}/members/${ada.userId}`
     for (const role of ['admin', 'member', 'viewer'])
@@ -458,7 +458,7 @@ describe('the last owner', () => {
     expect((await ada.fetch('PATCH', path, { role: 'viewer' })).status).toBe(200)
   })
 
-  test('two owners who demote each other at the same moment: one stays, thirty times', async () => {
+  test('remains when two owners demote each other at the same moment, thirty times', async () => {
     const team = await newTeam(ada)
     await add(team, grace, 'owner')
     const demote = (who: Person, whom: Person) =>
@@ -478,7 +478,7 @@ describe('the last owner', () => {
     }
   }, 300_000)
 
-  test('two owners who leave at the same moment: one stays, ten times', async () => {
+  test('remains when two owners leave at the same moment, ten times', async () => {
     const team = await newTeam(ada)
     await add(team, grace, 'owner')
     for (let round = 0; round < 10; round++) {
@@ -493,7 +493,7 @@ describe('the last owner', () => {
   }, 300_000)
 })
 
-test('a stranger meets 404 everywhere, and leaves no trace', async () => {
+test('a stranger gets 404 on every route of a team, and leaves no event', async () => {
   const { team } = await fullTeam()
   const there = inside(ada, team.id)
   const project = (await there.fetch<Project>('POST', '/api/projects', { name: 'Inner', visibility: 'public' })).body

@@ -47,8 +47,8 @@ async function outline() {
   return { project, epic, story, task: made.body, taskPath: `${storyAt(story)}/tasks/${made.body.id}` }
 }
 
-describe('the long paths', () => {
-  test('epics, stories and tasks are made, read, listed, changed and deleted by them', async () => {
+describe('nested paths', () => {
+  test('create, read, list, change and delete epics, stories and tasks', async () => {
     const { project, epic, story, task, taskPath } = await outline()
     expect(epic).toMatchObject({
       projectId: project.id,
@@ -104,7 +104,7 @@ describe('the long paths', () => {
     expect(await treeOf(team.viewer, project)).toMatchObject({ epics: [], tasks: [], left: 0 })
   })
 
-  test('every id must belong to the one before it', async () => {
+  test('need every id to belong to the one before it', async () => {
     const [a, b] = [await outline(), await outline()]
     const path = (project: Project, epic: Epic, story: Story, task: Task) =>
       `/api/projects/${project.id}/epics/${epic.id}/stories/${story.id}/tasks/${task.id}`
@@ -122,7 +122,7 @@ describe('the long paths', () => {
     expect((await team.member.fetch('PUT', storyAt(a.story), { epicId: b.epic.id })).status).toBe(404)
   })
 
-  test('a task moves to another story or out of all, a story to another epic; nested bodies do not name the place twice', async () => {
+  test('move a task to another story and a story to another epic, and refuse the parent in a body', async () => {
     const { project, epic, story, task, taskPath } = await outline()
     const other = await newStory(team.member, await newEpic(team.member, project))
     expect((await team.member.fetch('POST', `${storyAt(story)}/tasks`, { title: 'x', storyId: other.id })).status).toBe(
@@ -140,7 +140,7 @@ describe('the long paths', () => {
     expect(stories.map(({ id }) => id)).toEqual([story.id, other.id])
   })
 
-  test('versions are minded, viewers only read, archived projects stay as they are', async () => {
+  test('respect versions, viewers’ rights and archived projects', async () => {
     const { project, epic, story, taskPath } = await outline()
     await team.member.fetch('PUT', epicAt(epic), { title: 'Newer' })
     const stale = await team.member.fetch('PUT', epicAt(epic), { title: 'x' }, { 'if-match': '"1"' })
@@ -157,7 +157,7 @@ describe('the long paths', () => {
     for (const path of paths) expect((await team.owner.fetch('PUT', path, { title: 'x' })).status).toBe(409)
   })
 
-  test('epics and stories are dragged too, also very often between the same two', async () => {
+  test('move epics and stories, even very often between the same two', async () => {
     const project = await newProject(team.owner)
     const [a, b, c] = [
       await newEpic(team.member, project),
@@ -179,8 +179,8 @@ describe('the long paths', () => {
   })
 })
 
-describe('deleting and bringing back', () => {
-  test('an epic takes all in it along and brings back what went with it', async () => {
+describe('deleting and restoring', () => {
+  test('an epic includes everything in it, and restores what was deleted with it', async () => {
     const { project, epic, story, task } = await outline()
     const part = await newTask(team.member, project, { parentId: task.id })
     const earlier = await newStory(team.member, epic)
@@ -220,7 +220,7 @@ describe('deleting and bringing back', () => {
     expect((await team.admin.fetch<Epic>('POST', `${epicAt(epic)}/restore`)).body.version).toBe(back.body.version)
   })
 
-  test('after thirty days it is too late', async () => {
+  test('is possible for thirty days', async () => {
     const { epic, story } = await outline()
     await team.member.fetch('DELETE', storyAt(story))
     await team.member.fetch('DELETE', epicAt(epic))
@@ -232,7 +232,7 @@ describe('deleting and bringing back', () => {
     expect((await team.admin.fetch('POST', `${storyAt(story)}/restore`)).status).toBe(404)
   })
 
-  test('an agent does not delete what another one is at work on, a person may', async () => {
+  test('tasks held by another agent is refused to an agent, and allowed to a person', async () => {
     const { epic, task } = await outline()
     const holder = await connect(team.member, { agentId: (await newAgent(team.owner)).id })
     told(await holder.call('claim_task', { task: task.key }))
@@ -249,7 +249,7 @@ describe('deleting and bringing back', () => {
     await Promise.all([holder.close(), other.close()])
   })
 
-  test('a project comes back from deletion with all that went with it, under names that are free', async () => {
+  test('a project restores everything deleted with it, under free names', async () => {
     const { project, epic, task } = await outline()
     const lost = await newTask(team.member, project)
     await remove(team.member, lost)
@@ -282,7 +282,7 @@ describe('deleting and bringing back', () => {
     expect((await team.owner.fetch('POST', path)).status).toBe(404)
   })
 
-  test('a private project that was deleted is not told of to who could not see it', async () => {
+  test('a private project is not reported to people who could not see it', async () => {
     const secret = await newProject(team.owner, { visibility: 'private' })
     await team.owner.fetch('DELETE', `/api/projects/${secret.id}`)
     for (const ref of [secret.id, secret.slug, secret.key])
@@ -291,8 +291,8 @@ describe('deleting and bringing back', () => {
   })
 })
 
-describe('the tree', () => {
-  test('names blockers by their own keys, open ones only, and puts what stands alone below the project', async () => {
+describe('the tree of a project', () => {
+  test('names open blockers by their keys, and puts tasks without a story below the project', async () => {
     const { project, task } = await outline()
     const elsewhere = await newTask(team.member, await newProject(team.owner))
     const done = await newTask(team.member, project)
@@ -318,7 +318,7 @@ describe('the tree', () => {
     expect([tree.tasks.length, tree.left]).toEqual([3500, 10])
   })
 
-  test('a plan answers with what it made, behind what was there', async () => {
+  test('of a new plan contains the created records, behind the existing ones', async () => {
     const { project, epic, task } = await outline()
     const plan = {
       epics: [
@@ -347,7 +347,7 @@ describe('the tree', () => {
   })
 })
 
-test('what is put into an epic or story that is deleted at the same moment goes with it or is refused: it is never left behind', async () => {
+test('a record added to an epic or story while it is deleted is deleted too or refused', async () => {
   const left = async (project: Project) =>
     (
       await t.app.driver.query(

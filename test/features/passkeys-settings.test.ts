@@ -19,7 +19,7 @@ import {
 } from './passkeys-support.ts'
 import { expectEvents, expectRefusal, statuses, TestClock, watch } from './support.ts'
 
-describe('time', () => {
+describe('passkeys and time', () => {
   const clock = new TestClock()
   let own: TestApp
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe('time', () => {
   })
   afterAll(() => own.close())
 
-  test('a challenge lives five minutes', async () => {
+  test('expire a challenge after five minutes', async () => {
     const { who, key } = await holder(own)
     const [login, late] = [await beginLogin(own), await beginLogin(own)]
     clock.forward({ minutes: 4, seconds: 59 })
@@ -45,7 +45,7 @@ describe('time', () => {
     await expectRefusal(own, await finish(who, { sessionId: adding.sessionId, response }), 410, 'gone')
   })
 
-  test('adding, renaming and removing need a confirmation of identity within five minutes; listing does not', async () => {
+  test('need a confirmation of identity within five minutes to add, rename or remove, but not to list', async () => {
     const { who, key, passkey } = await holder(own)
     clock.forward({ minutes: 5, seconds: 1 })
     const path = `/api/settings/passkeys/${passkey.id}`
@@ -60,7 +60,7 @@ describe('time', () => {
   })
 })
 
-test('the site is what APP_URL says, whatever the request claims', async () => {
+test('the relying party comes from APP_URL, whatever the request claims', async () => {
   const own = watch(await testApp({ APP_URL: 'https://tutti.example.com', background: 'off' }))
   const who = await person(own)
   const claims = { host: 'localhost', origin: 'http://localhost' }
@@ -75,8 +75,8 @@ test('the site is what APP_URL says, whatever the request claims', async () => {
   await own.close()
 })
 
-describe('those there are', () => {
-  test('are renamed by their owner, with the version they were read at', async () => {
+describe('existing passkeys', () => {
+  test('are renamed by their owner at the version that was read', async () => {
     const { who, passkey } = await holder()
     const grace = await person(t)
     const path = `/api/settings/passkeys/${passkey.id}`
@@ -89,7 +89,7 @@ describe('those there are', () => {
     expect((await expectRefusal(t, late, 412, 'version_mismatch')).current).toMatchObject({ name: 'blue key' })
   })
 
-  test('are removed by their owner, and then open nothing', async () => {
+  test('are removed by their owner, and then do not sign in', async () => {
     const { who, key, passkey } = await holder()
     const path = `/api/settings/passkeys/${passkey.id}`
     await expectRefusal(t, await (await person(t)).fetch('DELETE', path), 404, 'not_found')
@@ -100,7 +100,7 @@ describe('those there are', () => {
     await expectRefusal(t, await who.fetch('DELETE', path), 404, 'not_found')
   })
 
-  test('an API key looks at them and does nothing else', async () => {
+  test('can only be listed with an API key', async () => {
     const { who, passkey } = await holder()
     const key = { authorization: `Bearer ${await apiKey(t, who)}` }
     expect((await call<PasskeyPage>(t, 'GET', '/api/settings/passkeys', undefined, key)).body.items).toHaveLength(1)
@@ -113,7 +113,7 @@ describe('those there are', () => {
     )
   })
 
-  test('the last way to sign in stays', async () => {
+  test('cannot be removed if they are the last way to sign in', async () => {
     const { who, passkey } = await holder()
     const second = (await add(who, authenticator())).body
     await t.app.db.update(users).set({ passwordHash: null }).where(eq(users.id, who.userId))

@@ -24,7 +24,7 @@ import {
 import { expectEvents, expectRefusal, statuses, times } from './support.ts'
 
 describe('adding a passkey', () => {
-  test('the options name this instance, require user verification, and exclude existing passkeys', async () => {
+  test('offers options that name this server, require user verification and exclude existing passkeys', async () => {
     const { who, key } = await holder()
     const { options } = await begin(who)
     expect(options).toMatchObject({
@@ -38,7 +38,7 @@ describe('adding a passkey', () => {
     expect(Buffer.from(options.challenge, 'base64url').length).toBeGreaterThanOrEqual(16)
   })
 
-  test('makes a record without key material, tells it in the app, and by mail to a proved address', async () => {
+  test('creates a record without key material, with a notice and a mail to a confirmed address', async () => {
     const who = await person(t)
     await prove(who)
     const key = authenticator()
@@ -74,13 +74,13 @@ describe('adding a passkey', () => {
     expect(page.body).toEqual({ items: [made.body], nextCursor: null })
   })
 
-  test('no mail to an address that was never proved: it may be a stranger’s', async () => {
+  test('sends no mail to an unconfirmed address, which may belong to a stranger', async () => {
     const { who } = await holder()
     expect((await mailRows(t, who.email)).filter((mail) => mail.kind === 'new_way_in')).toEqual([])
     expect(await notices(who)).toHaveLength(1)
   })
 
-  test('a name that says nothing is refused, none becomes a plain one', async () => {
+  test('refuses a name without visible characters, and uses a default without a name', async () => {
     const who = await person(t)
     const { sessionId, options } = await begin(who)
     const response = authenticator().create(options)
@@ -88,7 +88,7 @@ describe('adding a passkey', () => {
     expect((await finish(who, { sessionId, response })).body.name).toBe('Passkey')
   })
 
-  test('a credential id belongs to one account', async () => {
+  test('is refused for a credential id of another account', async () => {
     const { who, key } = await holder()
     const grace = await person(t)
     for (const other of [who, grace]) {
@@ -123,7 +123,7 @@ describe('adding a passkey', () => {
     expect((await who.fetch<PasskeyPage>('GET', '/api/settings/passkeys')).body.items).toEqual([])
   })
 
-  test('an attestation with certificates is not even looked at: its lists of revoked ones are at addresses it names', async () => {
+  test('does not read certificates of an attestation, whose revocation lists name their own addresses', async () => {
     const who = await person(t)
     const { sessionId, options } = await begin(who)
     expect(
@@ -132,7 +132,7 @@ describe('adding a passkey', () => {
     expect(logged.join('\n')).toContain('attestation of the format android-key')
   })
 
-  test('takes no nonsense, however large or strange', async () => {
+  test('refuses malformed input of any size', async () => {
     const who = await person(t)
     const { options } = await begin(who)
     const good = authenticator().create(options)
@@ -159,7 +159,7 @@ describe('adding a passkey', () => {
     ])
   })
 
-  test('a challenge is for the session that asked, not for another of the same person, nor for somebody else', async () => {
+  test('accepts a challenge only in the session that requested it', async () => {
     const who = await person(t)
     const { token } = (await call<SignedIn>(t, 'POST', '/api/auth/login', { email: who.email, password: PASSWORD }))
       .body
@@ -175,7 +175,7 @@ describe('adding a passkey', () => {
     expect((await finish(who, body)).status).toBe(201)
   })
 
-  test('ten answers at once to one challenge add one passkey', async () => {
+  test('adds one passkey for ten simultaneous answers to one challenge', async () => {
     const who = await person(t)
     const { sessionId, options } = await begin(who)
     const answers = await Promise.all(
@@ -184,7 +184,7 @@ describe('adding a passkey', () => {
     expect(statuses(answers)).toEqual([201, ...times(9, () => 410)])
   })
 
-  test('a session that ends meanwhile adds nothing, not even if it ends at the last moment', async () => {
+  test('fails if the session ends meanwhile, even at the last moment', async () => {
     const who = await person(t)
     const before = await newPasskey(t.app.url, who)
     // In the order of a proof of the mailbox: the account first, then its sessions.
@@ -201,7 +201,7 @@ describe('adding a passkey', () => {
   })
 })
 
-describe('signing in', () => {
+describe('signing in with a passkey', () => {
   test('is refused if the passkey and all access are removed at the last moment', async () => {
     const { who, key, passkey } = await holder()
     const { sessionId, options } = await beginLogin()
@@ -235,7 +235,7 @@ describe('signing in', () => {
     }
   })
 
-  test('works as in a browser: session, cookies, counter, time of use', async () => {
+  test('returns a session and cookies, and updates counter and time of use', async () => {
     const { who, key, passkey } = await holder()
     const answer = await signIn(key)
     expect(answer.status).toBe(200)
@@ -256,7 +256,7 @@ describe('signing in', () => {
     expect((await call(t, 'POST', '/api/auth/passkey/register/begin', {}, again)).status).toBe(200)
   })
 
-  test('beginning reveals nothing about the named user, and names no credentials', async () => {
+  test('reveals nothing about the named user, and names no credentials', async () => {
     const { who } = await holder()
     const answers = [
       await beginLogin(),
@@ -287,7 +287,7 @@ describe('signing in', () => {
     ['no user', () => ({ userHandle: '' })],
     ['another user', () => ({ userHandle: Buffer.from(Bun.randomUUIDv7()).toString('base64url') })],
     ['a credential nobody has', () => ({ credentialId: Buffer.alloc(32, 9).toString('base64url') })],
-  ])('refuses an answer from or with %s, and writes it down where it names a passkey', async (what, wrong) => {
+  ])('refuses an answer from or with %s, and logs it if it names a passkey', async (what, wrong) => {
     const { key } = await holder()
     const answer = await signIn(key, wrong(t.app.url))
     expect([answer.status, answer.body]).toMatchObject([401, { code: 'unauthenticated' }])
@@ -296,7 +296,7 @@ describe('signing in', () => {
     expect((await signIn(key)).status).toBe(200)
   })
 
-  test('an answer works once', async () => {
+  test('accepts an answer once', async () => {
     const { key } = await holder()
     const { sessionId, options } = await beginLogin()
     const body = { sessionId, response: key.get(options) }
@@ -307,14 +307,14 @@ describe('signing in', () => {
     expect((await finishLogin({ ...body, sessionId: other.sessionId })).status).toBe(401)
   })
 
-  test('of ten at once with one challenge, one gets in', async () => {
+  test('succeeds for one of ten simultaneous answers to one challenge', async () => {
     const { key } = await holder()
     const { sessionId, options } = await beginLogin()
     const answers = await Promise.all(times(10, () => finishLogin({ sessionId, response: key.get(options) })))
     expect(statuses(answers)).toEqual([200, ...times(9, () => 410)])
   })
 
-  test('a counter that goes back is refused, written down and told', async () => {
+  test('refuses a counter that goes back, logs it and notifies the owner', async () => {
     const { who, key, passkey } = await holder()
     expect((await signIn(key)).status).toBe(200)
     const { counter } = key
@@ -333,7 +333,7 @@ describe('signing in', () => {
     expect((await signIn(key, { counter: counter + 1 })).status).toBe(200)
   })
 
-  test('a stranger who only knows the credential cannot make a counter look as if it went back', async () => {
+  test('does not let a stranger who knows the credential id cause a counter warning', async () => {
     const { who, key } = await holder()
     await signIn(key)
     const before = (await notices(who)).length
@@ -342,7 +342,7 @@ describe('signing in', () => {
     expect(await notices(who)).toHaveLength(before)
   })
 
-  test('two copies at the same moment: one gets in', async () => {
+  test('succeeds for one of two copies at the same moment', async () => {
     const { key } = await holder()
     const challenges = await Promise.all(times(5, () => beginLogin()))
     const answers = await Promise.all(
@@ -353,14 +353,14 @@ describe('signing in', () => {
     expect(statuses(answers)).toEqual([200, 401, 401, 401, 401])
   })
 
-  test('an authenticator that does not count is welcome', async () => {
+  test('accepts an authenticator without a counter', async () => {
     const who = await person(t)
     const key = authenticator(t, 0)
     await add(who, key)
     expect([(await signIn(key)).status, (await signIn(key)).status]).toEqual([200, 200])
   })
 
-  test('a suspended account stays shut, and nothing of the attempt is kept', async () => {
+  test('is refused for a suspended account, and stores nothing of the attempt', async () => {
     const { who, key, passkey } = await holder()
     await t.app.db.update(users).set({ status: 'suspended' }).where(eq(users.id, who.userId))
     expect((await signIn(key)).status).toBe(401)
@@ -368,7 +368,7 @@ describe('signing in', () => {
     expect(row?.lastUsedAt).toBeNull()
   })
 
-  test('a password that is locked by guessing locks no passkey', async () => {
+  test('works while the password is locked after wrong guesses', async () => {
     const { who, key } = await holder()
     const guess = (password: string) => call(t, 'POST', '/api/auth/login', { email: who.email, password })
     for (let i = 0; i < 6; i++) await guess('not the password at all')
@@ -376,7 +376,7 @@ describe('signing in', () => {
     expect((await signIn(key)).status).toBe(200)
   })
 
-  test('takes no nonsense', async () => {
+  test('refuses malformed input', async () => {
     const { key } = await holder()
     for (const strange of [
       {},

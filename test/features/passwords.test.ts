@@ -66,8 +66,8 @@ const reset = (at: TestApp, token: string, password = NEW_PASSWORD) => post(at, 
 const change = (at: TestApp, token: string, body: object = {}) =>
   post<SignedIn>(at, 'change-password', { currentPassword: PASSWORD, newPassword: NEW_PASSWORD, ...body }, token)
 
-describe('a forgotten password', () => {
-  test('gets a mail with a link of this instance, in any case of the address', async () => {
+describe('resetting a forgotten password', () => {
+  test('sends a mail with a link of this server, for the address in upper or lower case', async () => {
     const ada = await person(t)
     const asked = await post(t, 'forgot-password', { email: ada.email.toUpperCase() })
     expect([asked.status, asked.body]).toEqual([200, kept])
@@ -77,7 +77,7 @@ describe('a forgotten password', () => {
     expect(mail.text).toContain('30 minutes')
   })
 
-  test('an unknown and a suspended address look the same, and nobody is written to', async () => {
+  test('answers alike for an unknown and a suspended address, and sends no mail', async () => {
     const [ada, gone] = [await person(t), await person(t)]
     await t.app.db.update(users).set({ status: 'suspended' }).where(eq(users.id, gone.userId))
     const stranger = newAddress()
@@ -130,7 +130,7 @@ describe('a forgotten password', () => {
     await counting.close()
   })
 
-  test('mails one address once a minute and three times a quarter of an hour, known or not', async () => {
+  test('mails one address once a minute and three times in 15 minutes, known or not', async () => {
     const limited = await testApp({ background: 'off', RATE_LIMIT_MAIL: '3' }, clock.now)
     const emails = [(await person(limited)).email, newAddress()]
     for (const email of emails) {
@@ -146,7 +146,7 @@ describe('a forgotten password', () => {
     await limited.close()
   })
 
-  test('the link sets a new password once, and everything that was open is closed', async () => {
+  test('works once with the link, and ends all access', async () => {
     const ada = await person(t)
     await proveAddress(t, ada)
     const held = await everyCredential(t, ada)
@@ -171,12 +171,12 @@ describe('a forgotten password', () => {
     expect(told.map((n) => [n.reason, n.title])).toEqual([['security', 'Your password was changed']])
   })
 
-  test('of five uses at once, one counts', async () => {
+  test('succeeds for one of five simultaneous uses', async () => {
     const token = await resetLink(t, (await person(t, { confirmed: true })).email)
     expect(statuses(await Promise.all(times(5, () => reset(t, token))))).toEqual([200, 410, 410, 410, 410])
   })
 
-  test('the link lives 30 minutes', async () => {
+  test('is possible for 30 minutes', async () => {
     const ada = await person(timed, { confirmed: true })
     const early = await resetLink(timed, ada.email)
     clock.forward({ minutes: 30, seconds: -1 })
@@ -186,7 +186,7 @@ describe('a forgotten password', () => {
     await expectRefusal(timed, await reset(timed, late), 410, 'gone')
   })
 
-  test('the link dies with a newer one, a new password, a new address, and suspension', async () => {
+  test('is refused with the link after a newer link, a new password, a new address or suspension', async () => {
     const ada = await person(t)
     const first = await resetLink(t, ada.email)
     const second = await resetLink(t, ada.email)
@@ -206,7 +206,7 @@ describe('a forgotten password', () => {
     await expectRefusal(t, await reset(t, fourth), 410, 'gone')
   })
 
-  test('a password that is too easy is refused and leaves the link good; administrators need 15 characters', async () => {
+  test('refuses a weak password and keeps the link valid; administrators need 15 characters', async () => {
     const boss = await person(t, { admin: true, confirmed: true })
     const token = await resetLink(t, boss.email)
     const weak = await expectRefusal(t, await reset(t, token, 'abcd efgh ijkl'), 422, 'invalid')
@@ -223,7 +223,7 @@ describe('a forgotten password', () => {
     expect(await otherLogins(t, ada.userId)).toBe(2)
   })
 
-  test('a concurrent sign-in with the old password ends as well', async () => {
+  test('ends a concurrent sign-in with the old password', async () => {
     for (let round = 0; round < 4; round++) {
       const ada = await person(t, { confirmed: true })
       const token = await resetLink(t, ada.email)
@@ -240,7 +240,7 @@ describe('a forgotten password', () => {
     }
   })
 
-  test('what was let in a moment before makes nothing that outlives it', async () => {
+  test('leaves nothing of a request that was authenticated a moment before', async () => {
     const ada = await person(t, { confirmed: true })
     const before = await ada.ctx()
     const passwordHash = (await userRow(t, ada.userId))?.passwordHash as string
@@ -255,7 +255,7 @@ describe('a forgotten password', () => {
     ).toMatchObject(refused)
   })
 
-  test('ends the wait that failed sign-ins brought about', async () => {
+  test('ends the wait after failed sign-ins', async () => {
     const ada = await person(t, { confirmed: true })
     await Promise.all(times(5, () => login(t, ada.email, 'not the password at all')))
     expect((await login(t, ada.email)).status).toBe(429)
@@ -263,7 +263,7 @@ describe('a forgotten password', () => {
     expect((await login(t, ada.email, NEW_PASSWORD)).status).toBe(200)
   })
 
-  test('secrets of other kinds open nothing here, nor this one anything else', async () => {
+  test('accepts no secret of another purpose, and its secret works nowhere else', async () => {
     const ada = await person(t)
     const secrets: Record<string, string> = {
       'reset-password': await resetLink(t, ada.email),
@@ -285,7 +285,7 @@ describe('a forgotten password', () => {
 })
 
 describe('changing a password', () => {
-  test('ends every credential but the new pair of this browser, and tells the owner', async () => {
+  test('ends every credential but the new pair of this browser, and notifies the owner', async () => {
     const ada = await provedPerson(t)
     const held = await everyCredential(t, ada)
     const changed = await change(t, ada.token)
@@ -304,13 +304,13 @@ describe('changing a password', () => {
     expect((await keptMail(t, ada.email, 'password_changed')).text).toContain('You changed your password')
   })
 
-  test('writes to no address that was never proved, and so to no stranger', async () => {
+  test('sends no mail to an unconfirmed address, which may belong to a stranger', async () => {
     const eve = await person(t)
     expect((await change(t, eve.token)).status).toBe(200)
     expect((await mailRows(t, eve.email)).map((m) => m.kind)).toEqual(['verify_email'])
   })
 
-  test('keeps keys only on request, and then only right after proving who one is', async () => {
+  test('keeps keys only on request, right after a confirmation of identity', async () => {
     const ada = await person(timed)
     const key = await apiKey(timed, ada)
     const other = (await login(timed, ada.email)).body
@@ -324,7 +324,7 @@ describe('changing a password', () => {
     expect((await me(timed, ada.token)).status).toBe(401)
   })
 
-  test('a wrong current password is 403 and counts; after five the right one waits too, but signing in does not', async () => {
+  test('returns 403 for a wrong current password; after five, only changing is locked, not signing in', async () => {
     const ada = await person(t)
     const wrong = await change(t, ada.token, { currentPassword: 'not the password at all' })
     expect([wrong.status, wrong.body]).toMatchObject([403, { code: 'forbidden' }])
@@ -338,7 +338,7 @@ describe('changing a password', () => {
     expect((await login(t, ada.email)).status).toBe(200)
   })
 
-  test('needs the current password, if there is one', async () => {
+  test('needs the current password, if one is set', async () => {
     const ada = await person(t)
     const missing = await expectRefusal(t, await change(t, ada.token, { currentPassword: undefined }), 422, 'invalid')
     expect(missing.errors).toMatchObject([{ pointer: '/currentPassword', code: 'required' }])
@@ -346,7 +346,7 @@ describe('changing a password', () => {
     expect(weak.errors).toMatchObject([{ pointer: '/newPassword', code: 'too_short' }])
   })
 
-  test('a user without a password sets the first one right after signing in', async () => {
+  test('sets a first password right after signing in', async () => {
     const ada = await person(timed)
     await timed.app.db.update(users).set({ passwordHash: null }).where(eq(users.id, ada.userId))
     const first = { currentPassword: undefined }
@@ -358,7 +358,7 @@ describe('changing a password', () => {
     expect((await login(timed, ada.email, NEW_PASSWORD)).status).toBe(200)
   })
 
-  test('of two changes at once, one counts', async () => {
+  test('succeeds for one of two simultaneous changes', async () => {
     const ada = await person(t)
     const answers = await Promise.all(
       ['seven quiet lamps at dusk', 'eight quiet lamps at dawn'].map((p) => change(t, ada.token, { newPassword: p })),
@@ -372,7 +372,7 @@ describe('changing a password', () => {
     expect((await me(t, winner.token)).status).toBe(200)
   })
 
-  test('is for the person themselves: no key, no impersonator', async () => {
+  test('is refused with a key and to an impersonator', async () => {
     const ada = await person(t)
     await expectRefusal(t, await change(t, await apiKey(t, ada)), 403, 'forbidden')
     await expectRefusal(t, await change(t, await impersonation(t, ada.userId)), 403, 'forbidden')
@@ -380,7 +380,7 @@ describe('changing a password', () => {
     expect((await login(t, ada.email)).status).toBe(200)
   })
 
-  test('a device stays a device', async () => {
+  test('on a device keeps its session a device session', async () => {
     const ada = await person(t)
     const device = await deviceSession(t, ada.userId)
     const changed = await change(t, device.token)
@@ -389,8 +389,8 @@ describe('changing a password', () => {
   })
 })
 
-describe('a hash of former days', () => {
-  test('is told from one of today', async () => {
+describe('a password hash of an earlier version', () => {
+  test('is recognised', async () => {
     const made = (memoryCost: number, timeCost: number) =>
       Bun.password.hash('x', { algorithm: 'argon2id', memoryCost, timeCost })
     expect(needsRehash(await made(19_456, 2))).toBe(false)
@@ -400,7 +400,7 @@ describe('a hash of former days', () => {
     expect(needsRehash(await Bun.password.hash('x', { algorithm: 'bcrypt', cost: 4 }))).toBe(true)
   })
 
-  test('is replaced by signing in with the right password', async () => {
+  test('is replaced at the next sign-in with the right password', async () => {
     const ada = await person(t)
     const old = await Bun.password.hash(PASSWORD, { algorithm: 'argon2id', memoryCost: 4096, timeCost: 1 })
     await t.app.db.update(users).set({ passwordHash: old }).where(eq(users.id, ada.userId))
@@ -414,7 +414,7 @@ describe('a hash of former days', () => {
   })
 })
 
-test('no link, code or password is in the log, in an event or open in the database', async () => {
+test('links, codes and passwords are in no log, event or database column in clear text', async () => {
   const ada = await person(t)
   const password = `${unique('amber')} lamps at dusk`
   const link = await resetLink(t, ada.email)

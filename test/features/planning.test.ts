@@ -46,7 +46,7 @@ const plan = {
 }
 
 describe('a plan', () => {
-  test('is made whole, in the order given, and is what the tree shows', async () => {
+  test('is created as a whole, in the given order, and shown by the tree', async () => {
     const { slug, key, id } = await project()
     const types: string[] = []
     const stop = t.app.bus.subscribe((e) => void (e.projectId === id && types.push(e.type)))
@@ -72,7 +72,7 @@ describe('a plan', () => {
     })
   })
 
-  test('a second one goes behind the first and its numbers go on, also when two are made at once', async () => {
+  test('follows the earlier one and continues its numbers, even when two are created at once', async () => {
     const { slug, key } = await project()
     const many = await Promise.all(
       Array.from({ length: 5 }, () => ada.fetch('POST', `/api/projects/${slug}/plan`, plan)),
@@ -110,7 +110,7 @@ describe('a plan', () => {
       },
       'at most 500 epics, stories and tasks',
     ],
-  ])('with %s is refused and leaves nothing', async (_, body, reason) => {
+  ])('with %s is refused and creates nothing', async (_, body, reason) => {
     const { slug } = await project()
     const refused = await ada.fetch<{ detail: string }>('POST', `/api/projects/${slug}/plan`, body)
     expect(refused.status).toBe(422)
@@ -140,7 +140,7 @@ describe('a plan', () => {
     expect(errors.filter(({ message }) => message.includes('Did you mean'))).toHaveLength(3)
   })
 
-  test('is for members: a viewer sees the tree and plans nothing, a stranger finds nothing, nobody without a credential', async () => {
+  test('is for members: a viewer reads the tree, a stranger gets 404, and no credential 401', async () => {
     const { slug, id } = await project()
     const viewer = await member(t, ada, 'viewer')
     const stranger = await person(t)
@@ -155,7 +155,7 @@ describe('a plan', () => {
     }
   })
 
-  test('goes with its project: archived refuses, moved moves, deleted deletes', async () => {
+  test('follows its project: refused when archived, moved and deleted with it', async () => {
     const { slug, id } = await project()
     await ada.fetch('POST', `/api/projects/${slug}/plan`, plan)
     await ada.fetch('POST', `/api/projects/${slug}/archive`)

@@ -30,8 +30,8 @@ const full = (answer: Answer<unknown>, allowed: string) => {
   expect((answer.body as Problem).detail).toContain(`The plan starter allows ${allowed}, and this team has`)
 }
 
-describe('the table of plans', () => {
-  test('is empty by default, and then any plan is stored and nothing is limited', async () => {
+describe('the list of plans', () => {
+  test('is empty by default: every plan is accepted and nothing is limited', async () => {
     expect((await setPlan(ada, 'whatever')).status).toBe(200)
     expect(statuses([await createProject(ada), await createProject(ada)])).toEqual([201, 201])
     const { body } = await ada.fetch<TeamUsage>('GET', `/api/teams/${ada.organizationId}/usage`)
@@ -47,7 +47,7 @@ describe('the table of plans', () => {
     })
   })
 
-  test('refuses odd names and limits', async () => {
+  test('refuses invalid names and limits', async () => {
     for (const table of [{ 'Big one': {} }, { big: { members: -1 } }, { big: { members: 1.5 } }, { big: { seats: 1 } }])
       expect((await setPlans(table)).status).toBe(422)
   })
@@ -61,13 +61,13 @@ describe('the table of plans', () => {
   })
 })
 
-describe('a plan', () => {
+describe('a subscription plan', () => {
   beforeEach(async () => {
     await setPlans({ starter, included: {} })
     await setPlan(ada, 'starter')
   })
 
-  test('limits projects: created, restored, moved into the team, pushed and imported', async () => {
+  test('limits projects that are created, restored, moved into the team, pushed or imported', async () => {
     const first = await createProject(ada)
     full(await createProject(ada), '1 project')
     await ada.fetch('DELETE', `/api/projects/${first.body.id}`)
@@ -92,12 +92,12 @@ describe('a plan', () => {
     full(await ada.fetch('POST', '/api/sync/import', { people: [], records }), '1 project')
   })
 
-  test('lets one of two projects in that are created at once', async () => {
+  test('allows one of two projects that are created at once', async () => {
     const made = await Promise.all([createProject(ada), createProject(ada), createProject(ada)])
     expect(statuses(made)).toEqual([201, 409, 409])
   })
 
-  test('limits members, and counts open invitations when somebody is invited', async () => {
+  test('limits members, and counts open invitations when someone is invited', async () => {
     const invite = (email: string) =>
       ada.fetch<{ id: string; link: string }>('POST', `/api/teams/${ada.organizationId}/invite`, { email })
     const bob = await person(t)
@@ -121,7 +121,7 @@ describe('a plan', () => {
     )
   })
 
-  test('limits agents, and names the limit when a token would get one', async () => {
+  test('limits agents, and names the limit when a new token would create one', async () => {
     const token = (name: string) =>
       ada.fetch<{ token: string }>('POST', '/api/mcp-tokens', { name, organizationId: ada.organizationId })
     expect((await token('laptop')).status).toBe(201)
@@ -135,7 +135,7 @@ describe('a plan', () => {
     full(await token('desktop'), '1 agent')
   })
 
-  test('gives tokens of a deleted agent one agent together where there is no room for more', async () => {
+  test('gives tokens of a deleted agent one shared agent if there is no room for more', async () => {
     const newToken = (name: string, more: object = {}) => {
       const body = { name, organizationId: ada.organizationId, ...more }
       return ada.fetch<{ id: string; agentId: string }>('POST', '/api/mcp-tokens', body)

@@ -27,7 +27,7 @@ const usual: PreferencesAnswer = {
 }
 
 describe('preferences', () => {
-  test('begin with what is usual, change one by one, and go back with null', async () => {
+  test('start with defaults, change one by one, and return to the default with null', async () => {
     const ada = await person(t)
     expect(await read(ada)).toEqual(usual)
     const changed = await patch(ada, { theme: 'dark', notifications: { email: false } })
@@ -46,7 +46,7 @@ describe('preferences', () => {
     expect((await ada.fetch<User>('GET', '/api/auth/me')).body).toMatchObject({ preferences: {}, version: 4 })
   })
 
-  test('keys can be off, and favourites are projects by id', async () => {
+  test('switch shortcuts off, and list favourite projects by id', async () => {
     const ada = await person(t)
     const favourites = [Bun.randomUUIDv7()]
     const changed = { ...usual, shortcuts: 'off', favourites } as const
@@ -55,7 +55,7 @@ describe('preferences', () => {
     await expectRefusal(t, await patch(ada, { favourites: ['lantern'] }), 422, 'invalid')
   })
 
-  test('of several tabs at once none undoes what another did', async () => {
+  test('keep the changes of several tabs made at once', async () => {
     const ada = await person(t)
     const answers = await Promise.all([
       patch(ada, { theme: 'light' }),
@@ -96,7 +96,7 @@ describe('preferences', () => {
 })
 
 describe('the current team', () => {
-  test('is the one that calls without X-Organization-Id are about, from the next call on', async () => {
+  test('applies to calls without X-Organization-Id, from the next call on', async () => {
     const ada = await person(t)
     const personal = await currentTeam(ada)
     const team = await newTeam(ada)
@@ -111,14 +111,14 @@ describe('the current team', () => {
     expect(await currentTeam(ada)).toBe(personal)
   })
 
-  test('must be one of the own ones: another looks like none, and nothing else of the change is kept', async () => {
+  test('must be one of the user’s own; another is answered as unknown, and the whole change is refused', async () => {
     const [ada, grace] = [await person(t), await person(t)]
     for (const id of [grace.organizationId, '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'])
       await expectRefusal(t, await patch(ada, { theme: 'dark', currentOrganizationId: id }), 404, 'not_found')
     expect(await read(ada)).toEqual(usual)
   })
 
-  test('that one has left counts as none chosen', async () => {
+  test('is not set any more once the user has left it', async () => {
     const owner = await person(t)
     const grace = await member(t, owner, 'member')
     const headless: Person = {

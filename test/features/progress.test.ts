@@ -44,7 +44,7 @@ const happened = (task: Task, created: number, done: number | null) =>
   )
 
 describe('the progress of a project', () => {
-  test('says for each day how many tasks there were and who had done how many', async () => {
+  test('contains for each day the number of tasks and who completed how many', async () => {
     const team = await newTeam()
     const { owner, project } = team
     const agent = await newAgent(owner)
@@ -77,7 +77,7 @@ describe('the progress of a project', () => {
     expect((await team.stranger.fetch('GET', `/api/projects/${project.id}/progress`)).status).toBe(404)
   })
 
-  test('is kept in few rows, which doctor corrects', async () => {
+  test('is stored in few rows, which doctor corrects', async () => {
     const team = await newTeam()
     const { owner, project } = team
     const task = await newTask(owner, project)
@@ -97,7 +97,7 @@ describe('the progress of a project', () => {
   })
 })
 
-test('a list of projects says what is open, done, waiting at gates and being worked on', async () => {
+test('a list of projects counts open, done and claimed tasks and features at gates', async () => {
   const team = await newTeam()
   const { owner, project } = team
   const other = await newProject(owner)
@@ -133,7 +133,7 @@ test('a list of projects says what is open, done, waiting at gates and being wor
   expect(detail.stats).toEqual({ ...expected, notes: 0 })
 })
 
-test('the progress of an epic says how much of it agents did', async () => {
+test('the progress of an epic shows the share done by agents', async () => {
   const { owner, project } = await newTeam()
   const epic = (await owner.fetch<Epic>('POST', `/api/projects/${project.id}/epics`, { title: 'Offline' })).body
   const path = `/api/projects/${project.id}/epics/${epic.id}`

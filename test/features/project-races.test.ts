@@ -38,11 +38,11 @@ async function during(rounds: number, end: (path: string) => Promise<{ status: n
 }
 const none = () => t.app.records.inProjects.map((table) => [getTableName(table), 0])
 
-test('what is put into a project while it moves to another team goes there with it', async () => {
+test('a record added to a project while it moves to another team moves with it', async () => {
   const { id } = await newTeam()
   expect(await during(8, (path) => ada.fetch('PATCH', path, { organizationId: id }))).toEqual(none())
 }, 300_000)
 
-test('what is put into a project while it is deleted is deleted with it', async () => {
+test('a record added to a project while it is deleted is deleted with it', async () => {
   expect(await during(8, (path) => ada.fetch('DELETE', path))).toEqual(none())
 }, 300_000)

@@ -91,8 +91,8 @@ const run = (name: string, ctx: Ctx, input: object) => {
   return tool.run(ctx, input as never).then(({ shown }) => shown)
 }
 
-describe('creating', () => {
-  test('gives slug, key and defaults', async () => {
+describe('creating a project', () => {
+  test('returns a slug, a key and defaults', async () => {
     const team = await newTeam()
     const made = await team.member.fetch<Project>('POST', '/api/projects', {
       name: '  Tutti Server ',
@@ -128,7 +128,7 @@ describe('creating', () => {
     })
   })
 
-  test('slugs and keys from awkward names', async () => {
+  test('derives slugs and keys from unusual names', async () => {
     const team = await newTeam()
     const made: [string, string, string][] = []
     for (const name of [
@@ -161,7 +161,7 @@ describe('creating', () => {
     ])
   })
 
-  test('a taken slug gets a number, a taken key a letter; other organizations do not matter', async () => {
+  test('adds a number to a taken slug and a letter to a taken key of the same organization', async () => {
     const [team, other] = [await newTeam(), await newTeam()]
     const made: string[] = []
     for (let i = 0; i < 4; i++) {
@@ -172,7 +172,7 @@ describe('creating', () => {
     expect(await create(other.member, { name: 'Tutti Server' })).toMatchObject({ slug: 'tutti-server', key: 'TS' })
   })
 
-  test('the key can be chosen, unless it is taken', async () => {
+  test('accepts a key, unless it is taken', async () => {
     const team = await newTeam()
     expect((await create(team.member, { name: 'Tutti', key: 'ENGINE' })).key).toBe('ENGINE')
     await expectRefusal(
@@ -185,7 +185,7 @@ describe('creating', () => {
       await expectRefusal(t, await team.member.fetch('POST', '/api/projects', { name: 'Other', key }), 422, 'invalid')
   })
 
-  test('twenty of the same name at once all come to be, with distinct slugs and keys', async () => {
+  test('with the same name twenty times at once gives distinct slugs and keys', async () => {
     const team = await newTeam()
     const who = [team.owner, team.admin, team.member, team.creator]
     const answers = await Promise.all(
@@ -199,7 +199,7 @@ describe('creating', () => {
     for (const answer of answers) await expectEvents(t, answer, 'project.created')
   })
 
-  test('of ten who want the same key at once, one gets it and the others are told why not', async () => {
+  test('with the same key ten times at once succeeds once; the others get the reason', async () => {
     const team = await newTeam()
     const answers = await Promise.all(
       times(10, () => team.member.fetch<Project>('POST', '/api/projects', { name: unique('p'), key: 'SAME' })),
@@ -230,8 +230,8 @@ describe('creating', () => {
   })
 })
 
-describe('finding', () => {
-  test('by id, slug, key or unique beginning of the id, in any case', async () => {
+describe('finding a project', () => {
+  test('works by id, slug, key or a unique beginning of the id, in upper or lower case', async () => {
     const team = await newTeam()
     const made = await create(team.creator, { name: 'Analytical Engine' })
     const refs = [
@@ -249,7 +249,7 @@ describe('finding', () => {
       await expectRefusal(t, await get(team.viewer, encodeURIComponent(ref)), 404, 'not_found')
   })
 
-  test('a beginning that fits two is no reference', async () => {
+  test('is refused by a beginning that fits two ids', async () => {
     const team = await newTeam()
     const [a, b] = [await create(team.creator), await create(team.creator)]
     const shared = times(a.id.length, (i) => a.id.slice(0, i + 1)).findLast((start) => b.id.startsWith(start)) as string
@@ -263,7 +263,7 @@ describe('finding', () => {
     )
   })
 
-  test('a slug that spells the key of another project: the spelling decides', async () => {
+  test('prefers the slug in lower case and the key in upper case if both exist', async () => {
     const team = await newTeam()
     const keyed = await create(team.creator, { name: 'Tutti' })
     const slugged = await create(team.creator, { name: 'Tut' })
@@ -272,7 +272,7 @@ describe('finding', () => {
     expect((await get(team.viewer, 'TUT')).body.id).toBe(keyed.id)
   })
 
-  test('slug and key mean the current organization, an id any of the caller', async () => {
+  test('looks for slug and key in the current organization, for an id in all of the caller’s', async () => {
     const [team, other] = [await newTeam(), await newTeam()]
     const [here, there] = [await create(team.creator, { name: 'Same' }), await create(other.creator, { name: 'Same' })]
     expect((await get(team.viewer, 'same')).body.id).toBe(here.id)
@@ -280,7 +280,7 @@ describe('finding', () => {
     expect((await get(team.viewer, there.id)).body.id).toBe(there.id)
   })
 
-  test('the list: last changed first, searched, by status, in pages', async () => {
+  test('by the list returns the last changed first, searched, filtered by status, and paged', async () => {
     const team = await newTeam()
     const made: Project[] = []
     for (const name of ['Steam engine', 'Difference engine', 'Loom'])
@@ -317,7 +317,7 @@ describe('finding', () => {
   })
 })
 
-describe('who sees and changes what', () => {
+describe('access to a project', () => {
   const visibilities = ['private', 'team', 'public'] as const
   const everybody = ['owner', 'admin', 'creator', 'member', 'viewer', 'stranger'] as const
   type Team = Awaited<ReturnType<typeof newTeam>>
@@ -336,7 +336,7 @@ describe('who sees and changes what', () => {
     return got
   }
 
-  test('reading', async () => {
+  test('allows reading by visibility and role', async () => {
     const team = await newTeam()
     const made = await three(team)
     expect(await grid(team, made, async (who, { id }) => (await get(who, id)).status)).toEqual({
@@ -358,7 +358,7 @@ describe('who sees and changes what', () => {
     expect((await call(t, 'GET', `/api/projects/${open.id}`)).status).toBe(401)
   })
 
-  test('changing', async () => {
+  test('allows changes by visibility and role', async () => {
     const team = await newTeam()
     const made = await three(team)
     expect(
@@ -378,7 +378,7 @@ describe('who sees and changes what', () => {
     })
   })
 
-  test('archiving and restoring', async () => {
+  test('allows archiving and restoring by visibility and role', async () => {
     const team = await newTeam()
     const made = await three(team)
     for (const what of ['archive', 'restore'])
@@ -394,7 +394,7 @@ describe('who sees and changes what', () => {
       })
   })
 
-  test('sharing and unsharing is for its creator and the organization’s admins', async () => {
+  test('allows sharing and unsharing to its creator and the organization’s admins', async () => {
     const team = await newTeam()
     const made = await three(team)
     const expected = {
@@ -416,7 +416,7 @@ describe('who sees and changes what', () => {
     expect(unshared).toEqual(expected)
   })
 
-  test('deleting is for its creator and the organization’s admins', async () => {
+  test('allows deleting to its creator and the organization’s admins', async () => {
     for (const who of everybody) {
       const team = await newTeam()
       const made = await three(team)
@@ -431,7 +431,7 @@ describe('who sees and changes what', () => {
     }
   })
 
-  test('a member who leaves no longer sees even their own records', async () => {
+  test('ends for a member who leaves, even for their own records', async () => {
     const team = await newTeam()
     const [secret] = await three(team)
     await people.creator.fetch('DELETE', `/api/teams/${team.id}/members/${people.creator.userId}`)
@@ -440,8 +440,8 @@ describe('who sees and changes what', () => {
   })
 })
 
-describe('changing', () => {
-  test('only the given fields; the slug stays when the name changes', async () => {
+describe('changing a project', () => {
+  test('changes only the given fields; the slug stays when the name changes', async () => {
     const team = await newTeam()
     const made = await create(team.creator, { name: 'First name', description: 'd', settings: { a: 1 } })
     const path = `/api/projects/${made.slug}`
@@ -470,7 +470,7 @@ describe('changing', () => {
       await expectRefusal(t, await team.member.fetch('PUT', path, patch), 422, 'invalid')
   })
 
-  test('a key that is taken is refused, the own one is not', async () => {
+  test('is refused for a key of another project, but not for its own', async () => {
     const team = await newTeam()
     const [a, b] = [await create(team.creator, { key: 'AAA' }), await create(team.creator, { key: 'BBB' })]
     await expectRefusal(
@@ -482,7 +482,7 @@ describe('changing', () => {
     expect((await team.creator.fetch('PUT', `/api/projects/${a.id}`, { key: a.key })).status).toBe(200)
   })
 
-  test('of twenty who change one version at once exactly one wins; the others get the project as it is', async () => {
+  test('at one version succeeds for one of twenty; the others get the current project', async () => {
     const team = await newTeam()
     const made = await create(team.creator)
     const answers = await Promise.all(
@@ -502,7 +502,7 @@ describe('changing', () => {
       expect((await expectRefusal(t, lost, 412, 'version_mismatch')).current).toEqual(won)
   })
 
-  test('every change of state minds If-Match', async () => {
+  test('respects If-Match on every route', async () => {
     const team = await newTeam()
     const made = await create(team.creator)
     const stale = { 'if-match': '"7"' }
@@ -521,8 +521,8 @@ describe('changing', () => {
   })
 })
 
-describe('archiving', () => {
-  test('takes it off the list and keeps all its data; restoring brings it back', async () => {
+describe('archiving a project', () => {
+  test('removes it from the list and keeps its data; restoring reverts it', async () => {
     const team = await newTeam()
     const made = await create(team.creator)
     const note = await addNote(team.creator, made.id)
@@ -542,7 +542,7 @@ describe('archiving', () => {
     expect(ids(await list(team.viewer))).toEqual([made.id])
   })
 
-  test('twice is as good as once', async () => {
+  test('twice has the same result as once', async () => {
     const team = await newTeam()
     const made = await create(team.creator)
     const [first, second] = [
@@ -560,7 +560,7 @@ describe('archiving', () => {
     expect((await team.member.fetch<Project>('POST', `/api/projects/${made.id}/restore`)).body).toEqual(again.body)
   })
 
-  test('the tool does both', async () => {
+  test('and restoring it works with the tool', async () => {
     const team = await newTeam()
     const made = await create(team.creator, { name: 'Tooled' })
     const ctx = await ctxOf(t, await mcpToken(t, team.member))
@@ -582,7 +582,7 @@ describe('POST and DELETE /api/projects/:slug/share', () => {
     who.fetch<Project>('POST', `/api/projects/${id}/share`, body)
   const unshare = (who: Person, { id }: Project) => who.fetch<Project>('DELETE', `/api/projects/${id}/share`)
 
-  test('share with the team by default, and give back the visibility from before', async () => {
+  test('share with the team by default, and restore the earlier visibility', async () => {
     const team = await newTeam()
     const made = await create(team.creator, { visibility: 'private' })
     const shared = await share(team.creator, made, {})
@@ -619,7 +619,7 @@ describe('POST and DELETE /api/projects/:slug/share', () => {
     expect((await get(team.viewer, made.id)).status).toBe(restored === 'private' ? 404 : 200)
   })
 
-  test('refuse to move the project to another team, and name both ways to do what was meant', async () => {
+  test('refuse to move the project to another team, and name both alternatives', async () => {
     const [team, other] = [await newTeam(), await newTeam()]
     const made = await create(team.admin)
     const refused = await share(team.admin, made, { organizationId: other.id })
@@ -716,7 +716,7 @@ describe('PATCH /api/projects/:slug', () => {
   })
 })
 
-describe('deleting', () => {
+describe('deleting a project', () => {
   test('hides it with its notes and frees slug and key', async () => {
     const team = await newTeam()
     const made = await create(team.creator, { name: 'Ephemeral', visibility: 'public' })
@@ -751,8 +751,8 @@ describe('deleting', () => {
   })
 })
 
-describe('the public view', () => {
-  test('shows a public project to anyone by its creator’s handle, and no more than it should', async () => {
+describe('the public view of a project', () => {
+  test('shows a public project to anyone by its creator’s handle, with public fields only', async () => {
     const team = await newTeam()
     const made = await create(team.creator, {
       name: 'Open work',
@@ -785,7 +785,7 @@ describe('the public view', () => {
     expect((await call(t, 'GET', `/api/public/projects/${handle}/${made.slug}`)).status).toBe(404)
   })
 
-  test('others are not there, not even for those who may see them otherwise', async () => {
+  test('does not exist for other projects, even for people who can see them', async () => {
     const team = await newTeam()
     const handle = await handleOf(people.creator)
     for (const visibility of ['private', 'team'] as const) {
@@ -795,7 +795,7 @@ describe('the public view', () => {
     }
   })
 
-  test('of two with the same slug in two organizations the older one keeps the address', async () => {
+  test('belongs to the older of two projects with the same slug in two organizations', async () => {
     const name = unique('twice')
     const made: Project[] = []
     for (let i = 0; i < 2; i++) made.push(await create((await newTeam()).creator, { name, visibility: 'public' }))
@@ -810,8 +810,8 @@ describe('the public view', () => {
   })
 })
 
-describe('numbers and recent activity', () => {
-  test('count what is there, and name who did what, last first', async () => {
+describe('numbers and recent activity of a project', () => {
+  test('count its records, and name who did what, last first', async () => {
     const team = await newTeam()
     const made = await create(team.creator)
     const first = await addNote(team.creator, made.id, { title: 'First' })
@@ -831,7 +831,7 @@ describe('numbers and recent activity', () => {
       expect(Object.keys(entry).sort()).toEqual(['actor', 'at', 'data', 'description', 'id', 'type'])
   })
 
-  test('the last ten, no more', async () => {
+  test('contain the last ten entries', async () => {
     const team = await newTeam()
     const made = await create(team.creator)
     for (let i = 1; i <= 12; i++) await addNote(team.member, made.id, { title: `Note ${i}` })
@@ -840,7 +840,7 @@ describe('numbers and recent activity', () => {
     expect(body.stats.notes).toBe(12)
   })
 
-  test('never show personal things or what is in other projects', async () => {
+  test('leave out personal records and other projects', async () => {
     const team = await newTeam()
     const made = await create(team.creator)
     const hidden = await create(team.creator, { visibility: 'private' })
@@ -865,7 +865,7 @@ describe('numbers and recent activity', () => {
     }
   })
 
-  test('the tools tell the same, for the token’s organization only', async () => {
+  test('are the same over MCP, for the token’s organization only', async () => {
     const [team, other] = [await newTeam(), await newTeam()]
     const ctx = await ctxOf(t, await mcpToken(t, team.member))
     const named = (await run('create_project', ctx, { name: 'By an agent', settings: { a: 1 } })) as Project
@@ -891,7 +891,7 @@ describe('numbers and recent activity', () => {
   })
 })
 
-test('every table with rows of a project goes with it when it is moved or deleted', async () => {
+test('every table with rows of a project is moved and deleted with it', async () => {
   const { rows } = await t.app.driver.query(
     `select table_name from information_schema.columns where table_schema = current_schema() and column_name = 'project_id' order by 1`,
   )
@@ -912,7 +912,7 @@ test('every table with rows of a project goes with it when it is moved or delete
 })
 
 describe('GET /api/projects', () => {
-  test('lists the projects of all teams of the caller, or of the one that is named', async () => {
+  test('lists the projects of all teams of the caller, or of the given one', async () => {
     const owner = await person(t)
     const guest = await member(t, owner, 'member')
     const { items: teams } = (await guest.fetch<{ items: { id: string }[] }>('GET', '/api/teams')).body

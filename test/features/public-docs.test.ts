@@ -29,7 +29,7 @@ const publish = ({ owner, project }: Site, title: string, content = '') =>
 const list = (at: string) => call<ProjectDocPage>(t, 'GET', at)
 const read = (at: string) => call<ProjectDoc>(t, 'GET', at)
 
-describe('documents of a project', () => {
+describe('the public documents of a project', () => {
   test('are its public notes, for anyone to list and read', async () => {
     const s = await site()
     const handle = (await s.owner.fetch<{ handle: string }>('GET', '/api/auth/me')).body.handle
@@ -61,7 +61,7 @@ describe('documents of a project', () => {
     ).toBe(200)
   })
 
-  test('come in pages, in the order asked for', async () => {
+  test('are paged, in the requested order', async () => {
     const s = await site()
     for (const title of ['B', 'A', 'D', 'C']) await publish(s, title)
     const titles: string[] = []
@@ -80,7 +80,7 @@ describe('documents of a project', () => {
     await expectRefusal(t, await list(`${s.at}?cursor=x`), 400, 'invalid.cursor')
   })
 
-  test('are nothing else of it, and nothing that public documents link to', async () => {
+  test('contain no other records, even if public documents link to them', async () => {
     const s = await site()
     const inside = await write(s.owner, { title: 'Internal', content: '[[Guide]]', projectId: s.project.id })
     const elsewhere = await write(s.owner, { title: 'Elsewhere', content: '[[Guide]]', scope: 'public' })
@@ -98,7 +98,7 @@ describe('documents of a project', () => {
     for (const { slug } of [inside, elsewhere]) await expectRefusal(t, await read(`${s.at}/${slug}`), 404, 'not_found')
   })
 
-  test('end with the project’s being public, the note’s, or either of them', async () => {
+  test('end when the project or the note is no longer public or is deleted', async () => {
     const s = await site()
     const [guide, faq] = [await publish(s, 'Guide'), await publish(s, 'FAQ')]
     await s.owner.fetch('PUT', `/api/notes/${faq.id}`, { scope: 'team' })
@@ -120,7 +120,7 @@ describe('documents of a project', () => {
     expect((await read(ownAddress)).status).toBe(404)
   })
 
-  test('people whose only public note is in a project that is not are not found', async () => {
+  test('do not reveal authors whose only public note is in a project that is not public', async () => {
     const s = await site()
     await publish(s, 'Guide')
     const { handle } = (await s.owner.fetch<{ handle: string }>('GET', '/api/auth/me')).body
@@ -145,11 +145,11 @@ describe('documents of a project', () => {
   })
 })
 
-describe('links of a note', () => {
+describe('the links of a note', () => {
   const links = async (who: Person, id: string) => (await who.fetch<NoteLinks>('GET', `/api/notes/${id}/links`)).body
   const titles = ({ mentions, backlinks }: NoteLinks) => [mentions.map((n) => n.title), backlinks.map((n) => n.title)]
 
-  test('both ways, by title in any case, of those one may see', async () => {
+  test('lead both ways, by title in upper or lower case, to notes that the reader can see', async () => {
     const owner = await person(t)
     const viewer = await member(t, owner, 'viewer')
     const secret = await newProject(owner, { visibility: 'private' })
@@ -172,7 +172,7 @@ describe('links of a note', () => {
     await expectRefusal(t, await (await person(t)).fetch('GET', `/api/notes/${target.id}/links`), 404, 'not_found')
   })
 
-  test('a title that several notes have leads to each; there are a hundred at most', async () => {
+  test('lead to each of several notes with the title, at most a hundred', async () => {
     const owner = await person(t)
     const twins = [await write(owner, { title: 'Twin' }), await write(owner, { title: 'twin' })]
     const from = await write(owner, { title: 'From', content: '[[Twin]]' })

@@ -143,8 +143,8 @@ async function newWorld(): Promise<World & { team: string }> {
   }
 }
 
-describe('what decides whether a task can be started is right', () => {
-  test('after any history, also of several people at once', async () => {
+describe('the stored readiness of tasks', () => {
+  test('is correct after any history, also of several people at once', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(oneAct, { minLength: 1, maxLength: 6 }), { minLength: 4, maxLength: 8 }),
@@ -163,7 +163,7 @@ describe('what decides whether a task can be started is right', () => {
     )
   }, 300_000)
 
-  test('when the last two blockers are completed at once', async () => {
+  test('is correct when the last two blockers are completed at once', async () => {
     const { id, owner, project } = await newTeam()
     for (let round = 0; round < 5; round++) {
       const [a, b] = [await newTask(owner, project), await newTask(owner, project)]
@@ -175,7 +175,7 @@ describe('what decides whether a task can be started is right', () => {
     expect(await wrong(id)).toEqual([])
   })
 
-  test('when a project is deleted, restored or moved, and when rows are deleted for good', async () => {
+  test('is correct when a project is deleted, restored or moved, and after permanent deletion', async () => {
     const { id, owner, project } = await newTeam()
     const other = await newTeam()
     const second = await newProject(owner)
@@ -206,54 +206,63 @@ describe('what decides whether a task can be started is right', () => {
   })
 
   // The embedded database runs one transaction at a time.
-  test.if(process.env.TEST_DB === 'postgres')('rows are locked by id, so that no two wait for each other', async () => {
-    const { id, owner, project } = await newTeam()
-    const [waiter, blocker] = [await newTask(owner, project), await newTask(owner, project)]
-    expect((await patch(owner, waiter, { blockedBy: [blocker.id] })).status).toBe(200)
-    const hold = await t.app.driver.begin()
-    await hold.query('select 1 from tasks where id = $1::uuid for update', [waiter.id])
-    const done = complete(owner, blocker)
-    await someoneWaits()
-    // It waits for the lower id before it holds the higher one.
-    const { rows } = await hold.query('select 1 from tasks where id = $1::uuid for update skip locked', [blocker.id])
-    expect(rows).toHaveLength(1)
-    await hold.rollback()
-    expect((await done).status).toBe(200)
-    expect(await wrong(id)).toEqual([])
-  })
+  test.if(process.env.TEST_DB === 'postgres')(
+    'is written with rows locked in the order of ids, so that no deadlock occurs',
+    async () => {
+      const { id, owner, project } = await newTeam()
+      const [waiter, blocker] = [await newTask(owner, project), await newTask(owner, project)]
+      expect((await patch(owner, waiter, { blockedBy: [blocker.id] })).status).toBe(200)
+      const hold = await t.app.driver.begin()
+      await hold.query('select 1 from tasks where id = $1::uuid for update', [waiter.id])
+      const done = complete(owner, blocker)
+      await someoneWaits()
+      // It waits for the lower id before it holds the higher one.
+      const { rows } = await hold.query('select 1 from tasks where id = $1::uuid for update skip locked', [blocker.id])
+      expect(rows).toHaveLength(1)
+      await hold.rollback()
+      expect((await done).status).toBe(200)
+      expect(await wrong(id)).toEqual([])
+    },
+  )
 
-  test.if(process.env.TEST_DB === 'postgres')('several tasks are created once the team is locked', async () => {
-    const { id, owner, project } = await newTeam()
-    const parent = await newTask(owner, project)
-    const hold = await t.app.driver.begin()
-    await hold.query('select 1 from organizations where id = $1::uuid for no key update', [id])
-    const list = [{ title: 'One' }, { title: 'Two', blockedBy: ['One'] }]
-    const made = owner.fetch('POST', `/api/projects/${project.id}/tasks/batch`, { parent: parent.key, tasks: list })
-    await someoneWaits()
-    // It does not hold the parent, which whoever holds the team may want.
-    const { rows } = await hold.query('select 1 from tasks where id = $1::uuid for update skip locked', [parent.id])
-    expect(rows).toHaveLength(1)
-    await hold.rollback()
-    expect((await made).status).toBe(201)
-    expect(await wrong(id)).toEqual([])
-  })
+  test.if(process.env.TEST_DB === 'postgres')(
+    'is written for several new tasks after the team was locked',
+    async () => {
+      const { id, owner, project } = await newTeam()
+      const parent = await newTask(owner, project)
+      const hold = await t.app.driver.begin()
+      await hold.query('select 1 from organizations where id = $1::uuid for no key update', [id])
+      const list = [{ title: 'One' }, { title: 'Two', blockedBy: ['One'] }]
+      const made = owner.fetch('POST', `/api/projects/${project.id}/tasks/batch`, { parent: parent.key, tasks: list })
+      await someoneWaits()
+      // It does not hold the parent, which whoever holds the team may want.
+      const { rows } = await hold.query('select 1 from tasks where id = $1::uuid for update skip locked', [parent.id])
+      expect(rows).toHaveLength(1)
+      await hold.rollback()
+      expect((await made).status).toBe(201)
+      expect(await wrong(id)).toEqual([])
+    },
+  )
 
-  test.if(process.env.TEST_DB === 'postgres')('who completes a task does not wait for the next one', async () => {
-    const { owner, project } = await newTeam()
-    const [first, second] = [await newTask(owner, project), await newTask(owner, project)]
-    const hold = await t.app.driver.begin()
-    await hold.query('select 1 from tasks where id = $1::uuid for update', [second.id])
-    const { body } = await complete(owner, first, { claimNext: true })
-    await hold.rollback()
-    expect(body).toMatchObject({
-      status: 'done',
-      next: null,
-      noNext: expect.stringContaining(`${second.key} is being`),
-    })
-    expect((await next(owner, { projectId: project.id })).body.task?.key).toBe(second.key)
-  })
+  test.if(process.env.TEST_DB === 'postgres')(
+    'is written on completion without waiting for a locked next task',
+    async () => {
+      const { owner, project } = await newTeam()
+      const [first, second] = [await newTask(owner, project), await newTask(owner, project)]
+      const hold = await t.app.driver.begin()
+      await hold.query('select 1 from tasks where id = $1::uuid for update', [second.id])
+      const { body } = await complete(owner, first, { claimNext: true })
+      await hold.rollback()
+      expect(body).toMatchObject({
+        status: 'done',
+        next: null,
+        noNext: expect.stringContaining(`${second.key} is being`),
+      })
+      expect((await next(owner, { projectId: project.id })).body.task?.key).toBe(second.key)
+    },
+  )
 
-  test('and doctor finds and corrects it where somebody changed the database by hand', async () => {
+  test('is corrected by doctor if someone changed the database by hand', async () => {
     const { id, owner, project } = await newTeam()
     const blocker = await newTask(owner, project)
     await newTask(owner, project, { blockedBy: [blocker.id] })

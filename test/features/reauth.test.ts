@@ -16,10 +16,10 @@ beforeAll(async () => {
 })
 afterAll(() => timed.close())
 
-describe('confirming who one is', () => {
+describe('confirming one’s identity', () => {
   const sensitive = (at: TestApp, token: string) => post(at, 'email-change', { email: newAddress() }, token)
 
-  test('by password, for this session only', async () => {
+  test('works by password, for this session only', async () => {
     const ada = await person(timed)
     const other = (await login(timed, ada.email)).body
     expect((await sensitive(timed, ada.token)).status).toBe(200)
@@ -32,7 +32,7 @@ describe('confirming who one is', () => {
     await expectRefusal(timed, await sensitive(timed, other.token), 403, 'forbidden.reauth')
   })
 
-  test('by a mailed code, which works once', async () => {
+  test('works by a mailed code, once', async () => {
     const ada = await person(timed)
     clock.forward({ minutes: 6 })
     const code = await mailedCode(timed, ada)
@@ -44,7 +44,7 @@ describe('confirming who one is', () => {
     expect((await post(timed, 'reauth', { code }, ada.token)).status).toBe(403)
   })
 
-  test("somebody else's code is none", async () => {
+  test('is refused with the code of someone else', async () => {
     const [ada, grace] = [await person(t), await person(t)]
     expect((await post(t, 'reauth', { code: await mailedCode(t, grace) }, ada.token)).status).toBe(403)
   })
@@ -55,7 +55,7 @@ describe('confirming who one is', () => {
       await expectRefusal(t, await post(t, 'reauth', body, ada.token), 422, 'invalid')
   })
 
-  test('guesses are counted, a hundred at once too', async () => {
+  test('counts wrong guesses, also a hundred at once', async () => {
     const ada = await person(t)
     const answers = await Promise.all(
       times(20, (i) => post(t, 'reauth', i % 2 ? { code: '000000' } : { password: 'wrong' }, ada.token)),
@@ -63,14 +63,14 @@ describe('confirming who one is', () => {
     expect(statuses(answers)).toEqual([...times(5, () => 403), ...times(15, () => 429)])
   })
 
-  test('a user without a password is told to use a code', async () => {
+  test('without a password refers the user to a code', async () => {
     const ada = await person(t)
     await t.app.db.update(users).set({ passwordHash: null }).where(eq(users.id, ada.userId))
     const told = await expectRefusal(t, await post(t, 'reauth', { password: PASSWORD }, ada.token), 403, 'forbidden')
     expect(told.next).toEqual([{ route: 'POST /api/auth/otp/send' }])
   })
 
-  test('not on a device, not with a key, not as somebody else', async () => {
+  test('is refused on a device, with a key and while impersonating', async () => {
     const ada = await person(t)
     const { token: device } = await deviceSession(t, ada.userId)
     for (const token of [device, await apiKey(t, ada), await impersonation(t, ada.userId)])

@@ -82,7 +82,7 @@ describe('search_memory in a scope', () => {
     }
   })
 
-  test('a hit has what the next call needs, and the state of the record', async () => {
+  test('returns hits with the arguments of the next call and the state of the record', async () => {
     const { items } = await recall({ query: word, kinds, scopeId: here.slug })
     const of = (kind: string) => items.find((hit) => hit.kind === kind)
     expect(of('task')).toMatchObject({ key: found.key, status: 'todo' })
@@ -117,8 +117,8 @@ describe('search_memory in a scope', () => {
   })
 })
 
-describe('an index that is behind', () => {
-  test('is said in the answer, until it has caught up', async () => {
+describe('a search index that is behind', () => {
+  test('is reported in the answer, until it has caught up', async () => {
     const word = newWord()
     const { key } = await task(here, { description: word })
     const before = await recall({ query: word, kinds: ['task'] })
@@ -136,7 +136,7 @@ describe('an index that is behind', () => {
     expect((await ada.fetch('GET', path)).body).not.toHaveProperty('indexing')
   })
 
-  test('finds all tasks of a new plan after one look at the events', async () => {
+  test('finds all tasks of a new plan after one read of the events', async () => {
     const word = newWord()
     const tasks = times(120, (i) => ({ title: `${word} ${i}`, description: 'Part of the plan' }))
     const epics = [{ title: 'Epic', stories: [{ title: 'Story', tasks }] }]
@@ -171,7 +171,7 @@ describe('comments and alternatives', () => {
     return { words, key, id }
   }
 
-  test('are found by search and by the lists', async () => {
+  test('are found by search and by lists', async () => {
     const { words, key } = await discussed()
     const kinds = ['task', 'decision']
     const found = await recall({ query: words.comment, kinds })
@@ -186,7 +186,7 @@ describe('comments and alternatives', () => {
     expect(await names('list_decisions', { project: here.slug, query: 'pros' })).not.toContain('Silent')
   })
 
-  test('of records that an earlier version indexed are found after an upgrade', async () => {
+  test('of records indexed by an earlier version are found after an upgrade', async () => {
     const { words, id } = await discussed()
     await t.app.driver.exec(`update passages set content = 'Poll.' where record_id = '${id}'`)
     await t.app.driver.exec(`delete from meta where key = 'search.texts'`)

@@ -68,7 +68,7 @@ const kept = async ({ id }: End) =>
   )[0]?.n
 
 describe('a link', () => {
-  test('is shown from both ends, with titles and paths', async () => {
+  test('is shown at both ends, with titles and paths', async () => {
     const [lock, runbook] = [await task(), await note()]
     const answer = await tie(grace, runbook, lock, { kind: 'documents' })
     expect(answer.status).toBe(201)
@@ -92,7 +92,7 @@ describe('a link', () => {
     expect((await of(viewer, { type: 'task', id: runbook.id })).items).toEqual([])
   })
 
-  test('ties any record to any other, and each shows its name', async () => {
+  test('connects any two kinds of record, and each shows its name', async () => {
     const lock = await task()
     // Without a title of its own, a memory shows its text.
     const words = (kind: RecordName) => ({
@@ -114,7 +114,7 @@ describe('a link', () => {
     expect((await others(grace, lock)).length).toBe(recordNames.length - 1)
   })
 
-  test('made twice is one link, at once too; without a direction unless it has a kind', async () => {
+  test('made twice is one link, even at once; it has a direction only with a kind', async () => {
     const [lock, runbook] = [await task(), await note()]
     const first = await tie(ada, runbook, lock)
     const again = await tie(grace, lock, runbook)
@@ -130,7 +130,7 @@ describe('a link', () => {
     expect(await kept(lock)).toBe(3)
   })
 
-  test('to itself, of a strange kind or type, or to nothing is refused', async () => {
+  test('is refused to itself, to a missing record, and with an unknown kind or type', async () => {
     const [lock, runbook] = [await task(), await note()]
     const self = await expectRefusal(t, await tie(ada, lock, lock), 422, 'invalid')
     expect(self.errors).toMatchObject([{ pointer: '/toId' }])
@@ -142,7 +142,7 @@ describe('a link', () => {
     await expectRefusal(t, await tie(ada, runbook, { ...lock, type: 'note' }), 404, 'not_found')
   })
 
-  test('is removed by anyone who may change one end', async () => {
+  test('is removed by anyone who can change one end', async () => {
     const [lock, runbook] = [await task(), await note()]
     const { id } = (await tie(ada, lock, runbook)).body
     const remove = (who: Person) => who.fetch('DELETE', '/api/links', { id })
@@ -156,8 +156,8 @@ describe('a link', () => {
   })
 })
 
-describe('who sees both ends sees the link, and nobody else', () => {
-  test('neither strangers nor those who see only one of them', async () => {
+describe('a link is visible', () => {
+  test('only to people who see both ends', async () => {
     const secret = await make<Project>(ada, '/api/projects', { name: unique('Secret'), visibility: 'private' })
     const [hidden, open] = [await task(ada, secret), await task()]
     const { id } = (await tie(ada, hidden, open)).body
@@ -173,7 +173,7 @@ describe('who sees both ends sees the link, and nobody else', () => {
     expect(await others(grace, open)).toEqual([hidden.id])
   })
 
-  test('a personal note is nobody else’s business, and a key that is bound to a team does not see it', async () => {
+  test('only to its author if one end is a personal note, and not to a key bound to a team', async () => {
     const [lock, diary] = [await task(), await note(ada, { scope: 'personal' })]
     const answer = await tie(ada, lock, diary)
     expect(await others(ada, lock)).toEqual([diary.id])
@@ -196,7 +196,7 @@ describe('who sees both ends sees the link, and nobody else', () => {
     expect(bound.body.items).toEqual([])
   })
 
-  test('with only a right to read both, nothing can be tied', async () => {
+  test('to people who can read both ends, but creating it needs the right to write', async () => {
     const other = await person(t)
     const [theirs, mine] = [
       await make(other, '/api/skills', { name: unique('Open'), scope: 'public' }),
@@ -214,7 +214,7 @@ describe('who sees both ends sees the link, and nobody else', () => {
     expect((await call(t, 'POST', '/api/links', body(...ends), read)).status).toBe(403)
   })
 
-  test('a link to a stranger’s public record appears in the linker’s own feed, not in the stranger’s', async () => {
+  test('in the feed of the person who linked a stranger’s public record, not in the stranger’s', async () => {
     const skill = await make(ada, '/api/skills', { name: unique('Open'), scope: 'public' })
     const theirs = await task(stranger, await make(stranger, '/api/projects', { name: unique('Theirs') }))
     const made = await tie(stranger, { type: 'skill', id: skill.id }, theirs, { kind: 'used-by' })
@@ -227,7 +227,7 @@ describe('who sees both ends sees the link, and nobody else', () => {
     expect(await expectEvent(t, gone, 'link.deleted')).toMatchObject(home)
   })
 
-  test('a link is no way around the scopes of a key: what it may not read is not named to it', async () => {
+  test('only with a key whose scopes cover both ends', async () => {
     const lock = await task()
     const memory = await make(ada, '/api/memories', {
       content: 'Nothing for this key.',
@@ -259,7 +259,7 @@ describe('who sees both ends sees the link, and nobody else', () => {
     await expectRefusal(t, blind, 404, 'not_found')
   })
 
-  test('a deleted end takes it out of sight, and brings it back', async () => {
+  test('until one end is deleted, and again once it is restored', async () => {
     const [lock, skill] = [
       await task(),
       { type: 'skill' as const, ...(await make(ada, '/api/skills', { name: 'Review', scope: 'team' })) },
@@ -272,7 +272,7 @@ describe('who sees both ends sees the link, and nobody else', () => {
     expect(await others(ada, lock)).toEqual([skill.id])
   })
 
-  test('a project that moves to another team keeps what is tied inside it, and what its reader sees on both sides', async () => {
+  test('inside a project that moved to another team, and to readers of both sides', async () => {
     const owner = await person(t)
     const colleague = await member(t, owner, 'member')
     const next = inside(
@@ -292,7 +292,7 @@ describe('who sees both ends sees the link, and nobody else', () => {
   })
 })
 
-test('a task shows what is linked with it and what names it, once each and only what its reader sees', async () => {
+test('a task lists its links and mentions once each, as far as its reader can see them', async () => {
   const lock = await task()
   const other = await task()
   const decision = await make(ada, '/api/decisions', {
@@ -333,7 +333,7 @@ test('a task shows what is linked with it and what names it, once each and only 
   expect(Object.keys(first as object).sort()).toEqual(['direction', 'id', 'kind', 'path', 'title', 'type'])
 })
 
-test('many are paged, newest first, and hidden ones leave no gaps', async () => {
+test('many links are paged, newest first, and hidden ones leave no gaps', async () => {
   const secret = await make<Project>(ada, '/api/projects', { name: unique('Secret'), visibility: 'private' })
   const lock = await task()
   const made: string[] = []

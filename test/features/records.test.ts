@@ -32,19 +32,19 @@ const link = (who: Person, type: RecordName) => {
   return who.fetch<Link>('POST', '/api/links', { fromType: type, fromId: made[type].id, toType: to, toId: made[to].id })
 }
 
-test('the list of names says which kinds search finds', () => {
+test('the list of names marks the kinds that search finds', () => {
   expect(records.all.filter(({ search }) => search).map(({ kind }) => kind)).toEqual(
     records.all.filter(({ kind }) => kindInfo(kind).searchable).map(({ kind }) => kind),
   )
 })
 
-test('a kind whose records may belong to no organization says who owns them', () => {
+test('a kind whose records may belong to no organization defines their owner', () => {
   expect(records.all.filter(({ ownerId }) => ownerId).map(({ kind }) => kind)).toEqual(
     records.all.filter(({ table }) => !table.organizationId.notNull).map(({ kind }) => kind),
   )
 })
 
-test('search finds every kind that says so, for those who see it, and each has a page in the dashboard', async () => {
+test('search finds every kind marked for it, for people who see it, and each has a dashboard page', async () => {
   await indexed(t)
   const { items } = await search(ada, word)
   expect(items.flatMap((group) => group.items.map(({ id }) => [group.kind, id] as string[])).toSorted()).toEqual(
@@ -61,7 +61,7 @@ test('search finds every kind that says so, for those who see it, and each has a
   ).toEqual([])
 })
 
-test('the address of each kind with a path has a page in the dashboard, which names one record', () => {
+test('the address of each kind with a path has a dashboard page that names one record', () => {
   const withPath = recordNames.flatMap((kind) => kindInfo(kind).path ?? [])
   expect(withPath).toContain('/repos')
   expect(withPath.filter((path) => !paths.some((page) => page.replace(/:\w+$/, ':') === `${path}/:`))).toEqual([])
@@ -82,7 +82,7 @@ test.each(kinds)('events about a record of kind %s belong to its team and its pr
 })
 
 describe('a link', () => {
-  test.each(kinds)('to a record of kind %s shows its title and where it is read', async (kind) => {
+  test.each(kinds)('to a record of kind %s shows its title and its address', async (kind) => {
     const { status, body } = await link(ada, kind)
     expect(status).toBe(201)
     // A link without a direction may be stored either way round.
@@ -97,7 +97,7 @@ describe('a link', () => {
   })
 })
 
-test('every resource is listed among the templates and can be read, and nothing else', async () => {
+test('every resource is listed among the templates and can be read, and no others are', async () => {
   const client = new mcp.Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } })
   const headers = { authorization: `Bearer ${await mcpToken(t, ada)}` }
   await client.connect(new mcp.StreamableHTTPClientTransport(new URL(`${t.url}/mcp`), { requestInit: { headers } }))

@@ -12,7 +12,7 @@ import { expectRefusal, ownApp, times, watch } from './support.ts'
 
 const TOKEN = 'pat_averysecrettokenofadas5555'
 
-describe.each(['github', 'gitlab'] as const)('evidence that %s is asked about', (kind) => {
+describe.each(['github', 'gitlab'] as const)('evidence that %s can confirm', (kind) => {
   let host: FakeCodeHost
   let t: TestApp
   let ada: Person
@@ -65,7 +65,7 @@ describe.each(['github', 'gitlab'] as const)('evidence that %s is asked about', 
     }
   }
 
-  test('a commit, a pull request and a run: observed', async () => {
+  test('is observed for an existing commit, pull request and run', async () => {
     there.pulls.push({ number: 1, title: 'Lock', head: 'lock', base: 'main', open: false, body: '', reviewers: [] })
     there.runs.set(42, 'success')
     const [pull, run] =
@@ -86,13 +86,13 @@ describe.each(['github', 'gitlab'] as const)('evidence that %s is asked about', 
     ['an unknown commit', { commits: ['abcdef1'] }, 'abcdef1'],
     ['one of two commits', { commits: [SHA, 'abcdef1'] }, 'abcdef1'],
     ['an unknown pull request', { commits: [SHA], pullRequests: ['#9'] }, '#9'],
-  ])('%s is marked missing', async (_name, evidence, item) => {
+  ])('is marked missing for %s', async (_name, evidence, item) => {
     await advance(evidence)
     await settled()
     expect((await show()).evidence).toMatchObject([{ level: 'missing', missing: [{ item, reason: 'not_found' }] }])
   })
 
-  test('a CI run that failed or does not exist is marked missing, one that still runs stays reported', async () => {
+  test('is marked missing for a failed or unknown CI run, and stays reported for a running one', async () => {
     there.runs.set(43, kind === 'github' ? 'failure' : 'failed')
     there.runs.set(45, kind === 'github' ? '' : 'running')
     for (const [id, expected] of [
@@ -112,13 +112,13 @@ describe.each(['github', 'gitlab'] as const)('evidence that %s is asked about', 
       { commits: [SHA], pullRequests: ['https://evil.example/tutti/engine/pull/1'] },
     ],
     ['what is no commit', { commits: ['../../user'] }],
-  ])('%s: stays reported', async (_name, evidence) => {
+  ])('stays reported: %s', async (_name, evidence) => {
     await advance(evidence)
     await settled()
     expect(await levels()).toEqual(['reported'])
   })
 
-  test('an unknown commit opens its gate again, also after later gates were passed', async () => {
+  test('reopens its gate for an unknown commit, even after later gates were passed', async () => {
     const held = Promise.withResolvers<undefined>()
     host.fault = () => held.promise
     const code = { summary: 'Lock added', commits: ['abcdef1'] }
@@ -157,7 +157,7 @@ describe.each(['github', 'gitlab'] as const)('evidence that %s is asked about', 
     expect(again.evidence.map(({ level }) => level)).toEqual(['missing', 'reported', 'observed', 'reported'])
   })
 
-  test('of more than twenty commits the first are looked up: an invented one is missing, the others prove not all', async () => {
+  test('with more than twenty commits is checked for the first twenty, and never observed', async () => {
     const many = times(21, (i) => `abcde${10 + i}`)
     const before = host.asked.length
     await advance({ commits: many })
@@ -175,7 +175,7 @@ describe.each(['github', 'gitlab'] as const)('evidence that %s is asked about', 
 
   const tests = { command: 'bun test', passed: 3, failed: 0 }
 
-  test('what no longer counts when it turns out to be missing changes nothing', async () => {
+  test('changes nothing if it no longer counts when it turns out to be missing', async () => {
     const [code, held] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
     host.fault = ({ path }) =>
       path.includes('abcdef1') ? code.promise : path.includes('abcdef2') ? held.promise : undefined
@@ -191,7 +191,7 @@ describe.each(['github', 'gitlab'] as const)('evidence that %s is asked about', 
     expect(await levels()).toEqual(['missing', 'reported', 'observed', 'observed'])
   })
 
-  test('evidence of an earlier round is marked missing, and does not move a feature that has newer evidence', async () => {
+  test('of an earlier round is marked missing without moving a feature that has newer evidence', async () => {
     const held = Promise.withResolvers<undefined>()
     host.fault = () => held.promise
     await advance({ commits: ['abcdef1'] })
@@ -210,7 +210,7 @@ describe.each(['github', 'gitlab'] as const)('evidence that %s is asked about', 
     expect(told).toMatchObject([{ data: { from: 'in_testing', to: 'in_testing', missing: ['abcdef1'] } }])
   })
 
-  test('an agent sees in get_feature which commit is missing', async () => {
+  test('names the missing commit in get_feature', async () => {
     const client = await (ways['v2 client, HTTP 2026-07-28'] as (typeof ways)[string])(t.url, await mcpToken(t, ada))
     const evidence = { summary: 'Lock added', commits: ['abcdef1'] }
     const passed = await client.call('advance_feature', { feature, evidence })
@@ -229,7 +229,7 @@ describe.each(['github', 'gitlab'] as const)('evidence that %s is asked about', 
     await client.close()
   })
 
-  test('what a person verified or an admin overrode in the meantime stays', async () => {
+  test('stays if a person verified it or an admin overrode the gate meanwhile', async () => {
     const held = Promise.withResolvers<undefined>()
     host.fault = () => held.promise
     await advance({ commits: ['abcdef1'] })
@@ -254,14 +254,14 @@ describe.each(['github', 'gitlab'] as const)('evidence that %s is asked about', 
     await expectRefusal(t, verifying, 409, 'conflict')
   })
 
-  test('a repository that the token cannot read proves nothing: the commit stays reported', async () => {
+  test('stays reported if the token cannot read the repository', async () => {
     host.fault = () => Response.json({ message: 'Not Found' }, { status: 404 })
     await advance({ commits: ['abcdef1'] })
     await settled()
     expect(await levels()).toEqual(['reported'])
   })
 
-  test('a host that is away holds up nobody', async () => {
+  test('does not delay anyone while the host is unreachable', async () => {
     const held = Promise.withResolvers<Response>()
     const arrived = Promise.withResolvers<void>()
     host.fault = () => {
@@ -277,7 +277,7 @@ describe.each(['github', 'gitlab'] as const)('evidence that %s is asked about', 
   })
 })
 
-test('the number in the address of a Gitea run is not the one its API takes: neither absent nor failed', async () => {
+test('a Gitea run whose address has another number than the API is neither missing nor failed', async () => {
   const host = fakeRepositoryHost('gitea')
   host.tokens.add(TOKEN)
   const t = watch(await ownApp(undefined, host.settings))

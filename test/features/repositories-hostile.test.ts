@@ -40,8 +40,8 @@ beforeEach(async () => {
 const saveOutside = (url = addressOf(outside)) => ada.fetch('PUT', at('gitea'), { secret: TOKEN, settings: { url } })
 const connect = (repo: string) => ada.fetch<Repository>('POST', '/api/repos', { repo })
 
-describe('a host that a user names', () => {
-  test('is called only after the user has saved a token for it, and only there', async () => {
+describe('a code host that a user names', () => {
+  test('is called only after the user saved a token for it, and only there', async () => {
     const repo = `${addressOf(outside)}/${slug}`
     const { errors } = await expectRefusal(t, await connect(repo), 422, 'invalid')
     expect(errors?.[0]?.message).toContain('is not a code host that you have connected')
@@ -64,18 +64,18 @@ describe('a host that a user names', () => {
     ['https://169.254.169.254'],
     ['https://10.0.0.8:3000/gitea'],
     ['https://ada:hush@git.example.com'],
-  ])('a token is not even saved for %s', async (url) => {
+  ])('is refused with the address %s', async (url) => {
     const problem = await expectRefusal(t, await saveOutside(url), 422, 'invalid')
     expect(problem.errors).toMatchObject([{ pointer: '/settings/url' }])
     expect(JSON.stringify(problem)).not.toContain('hush')
   })
 
-  test('a token for Gitea needs to know of which', async () => {
+  test('must be given with a token for Gitea', async () => {
     const problem = await expectRefusal(t, await ada.fetch('PUT', at('gitea'), { secret: TOKEN }), 422, 'invalid')
     expect(problem.errors).toMatchObject([{ pointer: '/settings/url', code: 'required' }])
   })
 
-  test('a saved token cannot be redirected to another host without sending it again', async () => {
+  test('cannot be changed for a saved token without sending the token again', async () => {
     await saveOutside()
     const moved = await ada.fetch('PUT', at('gitea'), { settings: { url: addressOf(other, 'other.example.com') } })
     expect((await expectRefusal(t, moved, 422, 'invalid')).errors).toMatchObject([
@@ -86,7 +86,7 @@ describe('a host that a user names', () => {
     ).toBe(200)
   })
 
-  test('whose name leads inside is not called', async () => {
+  test('is not called if its name resolves to a private address', async () => {
     await saveOutside()
     resolved = ['10.0.0.8']
     const answer = await connect(`${addressOf(outside)}/${slug}`)
@@ -94,7 +94,7 @@ describe('a host that a user names', () => {
     expect(outside.asked).toEqual([])
   })
 
-  test('that redirects inside is not followed, and one that redirects elsewhere takes no token along', async () => {
+  test('is not followed to a private address, and a redirect elsewhere carries no token', async () => {
     await saveOutside()
     outside.fault = () => Response.redirect('https://169.254.169.254/latest/meta-data', 302)
     expect((await connect(`${addressOf(outside)}/${slug}`)).status).toBe(422)
@@ -130,7 +130,7 @@ describe('a host that a user names', () => {
   })
 })
 
-describe('a host that does not behave', () => {
+describe('a code host that misbehaves', () => {
   const json = (body: unknown, status = 200, headers: Record<string, string> = {}) =>
     Response.json(body, { status, headers })
   const garbage: [string, () => Response][] = [
@@ -145,7 +145,7 @@ describe('a host that does not behave', () => {
     ['redirects without an end', () => new Response(null, { status: 301, headers: { location: '/api/v3/again' } })],
   ]
 
-  test.each(garbage)('answers %s: what is known stays, and why it failed is told', async (_name, answer) => {
+  test.each(garbage)('and answers %s leaves the known data, and the error is reported', async (_name, answer) => {
     const made = (await connect(slug)).body
     own.fault = answer
     const synced = await ada.fetch<Problem>('POST', `/api/repos/${made.id}/sync`)
@@ -165,7 +165,7 @@ describe('a host that does not behave', () => {
     })
   })
 
-  test('is away when a repository is connected: it waits for a sync', async () => {
+  test('and is unreachable when a repository is connected leaves it to a later sync', async () => {
     own.fault = () => json({ message: 'maintenance' }, 503)
     const made = await connect(slug)
     expect(made.status).toBe(201)
@@ -178,7 +178,7 @@ describe('a host that does not behave', () => {
     })
   })
 
-  test('has had enough of us: when to come back', async () => {
+  test('and limits calls is reported with the time to retry', async () => {
     const { id } = (await connect(slug)).body
     const reset = Math.floor(Date.now() / 1000) + 90
     for (const [headers, status] of [
@@ -203,7 +203,7 @@ describe('a host that does not behave', () => {
     })
   })
 
-  test('repeats the token it was sent: nobody sees it', async () => {
+  test('and repeats the token it received does not reveal it to anyone', async () => {
     await ada.fetch('PUT', at('github'), { secret: TOKEN })
     const { id } = (await connect(slug)).body
     own.fault = ({ method }) => (method === 'POST' ? json({ message: `no such token: ${TOKEN}` }, 422) : undefined)
@@ -222,7 +222,7 @@ describe('a host that does not behave', () => {
     expect(rows).toEqual([[0]])
   })
 
-  test('changes nothing by redirecting what was to be written', async () => {
+  test('cannot redirect a write', async () => {
     await ada.fetch('PUT', at('github'), { secret: TOKEN })
     const { id } = (await connect(slug)).body
     own.fault = ({ method, path }) =>
@@ -232,7 +232,7 @@ describe('a host that does not behave', () => {
     expect(there.pulls).toEqual([])
   })
 
-  test('has moved a repository within itself: it is found there', async () => {
+  test('and has moved a repository within itself is followed', async () => {
     const { id } = (await connect(slug)).body
     const moved = `${slug}-renamed`
     own.repositories.delete(slug)
@@ -247,7 +247,7 @@ describe('a host that does not behave', () => {
     })
   })
 
-  test('one sync at a time; one that died is not waited for', async () => {
+  test('is synced once at a time; a sync that died is not waited for', async () => {
     const { id } = (await connect(slug)).body
     const arrived = Promise.withResolvers<void>()
     const held = Promise.withResolvers<undefined>()
@@ -269,7 +269,7 @@ describe('a host that does not behave', () => {
     expect((await ada.fetch<Repository>('POST', `/api/repos/${id}/sync`)).body.status).toBe('ready')
   })
 
-  test('a person who calls it too often gets an error, and the host gets no more calls', async () => {
+  test('is protected from a person who calls it too often, who gets an error', async () => {
     await t.app.driver.query(
       `insert into counters (key, count, expires_at) values ($1, 120, now() + interval '1 minute')
         on conflict (key) do update set count = 120, expires_at = excluded.expires_at`,
@@ -283,7 +283,7 @@ describe('a host that does not behave', () => {
   })
 })
 
-test('a host that never answers is waited for no longer than a while', async () => {
+test('a code host that never answers is given up after a time limit', async () => {
   const slow = watch(await testApp({}, undefined, { ...asIfPublic(tls.cert), timeoutMs: 200 }))
   try {
     const eve = await person(t)
@@ -326,4 +326,4 @@ test.each([
   ['.cursor/rules/tutti.mdc'],
   ['.gitignore'],
   ['docs/a..b.md'],
-])('the file name %p is taken', (path) => expect(fileName(path)).toBe(path))
+])('the file name %p is accepted', (path) => expect(fileName(path)).toBe(path))

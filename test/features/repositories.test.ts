@@ -56,7 +56,7 @@ const save = async (who: Person, provider: string, secret = `${TOKEN}${unique('x
 const pathOf = ({ provider }: FakeCodeHost) =>
   provider === 'gitlab' ? '/-/merge_requests' : provider === 'gitea' ? '/pulls' : '/pull'
 
-describe.each(kinds)('at %s', (kind) => {
+describe.each(kinds)('a repository at %s', (kind) => {
   let t: TestApp
   let host: FakeCodeHost
   let ada: Person
@@ -73,7 +73,7 @@ describe.each(kinds)('at %s', (kind) => {
   const connect = async (who: Person, body: object = {}) =>
     who.fetch<Repository>('POST', '/api/repos', { repo: slug, ...body })
 
-  test('its files answer questions, with the asker’s own token and at the synced commit', async () => {
+  test('has files that answer questions, with the user’s own token and at the synced commit', async () => {
     there.private = true
     there.branches.set(
       'main',
@@ -112,7 +112,7 @@ describe.each(kinds)('at %s', (kind) => {
     await expectRefusal(t, await grace.fetch('POST', path, again), 404, 'not_found')
   })
 
-  test('a public repository is connected and read without a token', async () => {
+  test('is connected and read without a token if it is public', async () => {
     there.pulls.push({
       number: 3,
       title: 'Lock\u202e it',
@@ -158,7 +158,7 @@ describe.each(kinds)('at %s', (kind) => {
     })
   })
 
-  test('by any of its names, and once for a project', async () => {
+  test('is connected by any of its names, and once for a project', async () => {
     const project = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Engine') })).body
     const [port] = host.url.split(':').slice(-1)
     const first = (await connect(ada, { projectId: project.id })).body
@@ -183,14 +183,14 @@ describe.each(kinds)('at %s', (kind) => {
     expect((await list('')).items[0]).not.toHaveProperty('branches')
   })
 
-  test('twice at once is once', async () => {
+  test('is connected once by two simultaneous calls', async () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => connect(ada)))
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201))
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1)
     expect((await ada.fetch<RepositoryPage>('GET', '/api/repos')).body.items).toHaveLength(1)
   })
 
-  test('a private one needs the caller’s own token, which is sent only to its host and never shown', async () => {
+  test('that is private needs the caller’s own token, which is sent only to its host and never shown', async () => {
     there.private = true
     const stranger = await expectRefusal(t, await connect(ada), 404, 'not_found')
     expect(stranger.next).toEqual([saveToken(kind)])
@@ -217,7 +217,7 @@ describe.each(kinds)('at %s', (kind) => {
     expect(JSON.stringify(rows)).not.toContain(secret)
   })
 
-  test('a token that was switched off, or saved for another host, is not used', async () => {
+  test('is not read with a token that was disabled or saved for another host', async () => {
     there.private = true
     const secret = await save(ada, kind)
     await ada.fetch('PUT', at(kind), { settings: { enabled: false } })
@@ -229,7 +229,7 @@ describe.each(kinds)('at %s', (kind) => {
     expect((await connect(ada)).status).toBe(201)
   })
 
-  test('a token that the host does not take: says so, and what it must be allowed to do', async () => {
+  test('reports a token that the host refuses, with the permissions it needs', async () => {
     await save(ada, kind)
     host.tokens.clear()
     const { detail } = await expectRefusal(t, await connect(ada), 403, 'forbidden')
@@ -239,7 +239,7 @@ describe.each(kinds)('at %s', (kind) => {
     expect((await ada.fetch<RepositoryPage>('GET', '/api/repos')).body.items).toEqual([])
   })
 
-  test('what the token reaches is listed', async () => {
+  test('is listed among those that the token can read', async () => {
     await expectRefusal(t, await ada.fetch('GET', `/api/repos/github?provider=${kind}`), 403, 'forbidden')
     await save(ada, kind)
     there.private = true
@@ -255,7 +255,7 @@ describe.each(kinds)('at %s', (kind) => {
     })
   })
 
-  test('a sync takes over what has changed, page after page, and no more than it should', async () => {
+  test('takes over changes by a sync, page by page and within limits', async () => {
     const { id } = (await connect(ada)).body
     there.defaultBranch = 'trunk'
     there.branches = new Map([
@@ -283,7 +283,7 @@ describe.each(kinds)('at %s', (kind) => {
     expect(host.asked.length).toBeLessThan(10)
   })
 
-  test('an empty repository is one all the same', async () => {
+  test('can be empty', async () => {
     there.branches.clear()
     expect((await connect(ada)).body).toMatchObject({
       branches: [],
@@ -301,7 +301,7 @@ describe.each(kinds)('at %s', (kind) => {
     )
   })
 
-  test('a pull request is opened once, with the caller’s token, and linked to its feature', async () => {
+  test('gets a pull request once, with the caller’s token, linked to its feature', async () => {
     const project = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Engine') })).body
     const feature = (await ada.fetch<{ id: string }>('POST', `/api/projects/${project.id}/features`, { title: 'Lock' }))
       .body
@@ -353,7 +353,7 @@ describe.each(kinds)('at %s', (kind) => {
     ])
   })
 
-  test('a pull request that cannot be opened says why, and reviewers that cannot be asked are no reason', async () => {
+  test('reports why a pull request failed; reviewers that cannot be asked do not stop it', async () => {
     await save(ada, kind)
     const { id } = (await connect(ada)).body
     const open = (body: object) =>
@@ -366,7 +366,7 @@ describe.each(kinds)('at %s', (kind) => {
     expect(opened.body.warning).toContain('requesting its reviewers failed')
   })
 
-  test('who may not', async () => {
+  test('cannot be changed by viewers, strangers and read-only keys; any member can remove it', async () => {
     const viewer = await member(t, ada, 'viewer')
     await expectRefusal(t, await connect(viewer), 403, 'forbidden')
     const { id } = (await connect(ada)).body
@@ -392,7 +392,7 @@ describe.each(kinds)('at %s', (kind) => {
     expect((await connect(ada)).body.id).not.toBe(id)
   })
 
-  test('the repository of a private project is as private as that', async () => {
+  test('of a private project is as private as the project', async () => {
     const project = (
       await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' })
     ).body
@@ -406,7 +406,7 @@ describe.each(kinds)('at %s', (kind) => {
   })
 })
 
-describe('what is no repository', () => {
+describe('connecting a repository is refused', () => {
   test.each([
     ['owner', 'format'],
     ['owner/..', 'format'],
@@ -421,7 +421,7 @@ describe('what is no repository', () => {
     ['https://github.com.evil.example/a/b', 'invalid'],
     ['git@evil.example:a/b.git', 'invalid'],
     ['https://ada:hush-hush-hush@github.com/a/b', 'format'],
-  ])('%s', async (repo, code) => {
+  ])('with %s', async (repo, code) => {
     const { t, host } = setups.get('github') as Setup
     host.asked.length = 0
     const ada = await person(t)
@@ -434,7 +434,7 @@ describe('what is no repository', () => {
   })
 })
 
-test('the token of MCP stays here, and an agent works with the token of its user or with none', async () => {
+test('the MCP token is not sent to code hosts; an agent uses its user’s token or none', async () => {
   const { t, host } = setups.get('github') as Setup
   const ada = await person(t)
   const slug = `${unique('tutti')}/engine`
@@ -472,7 +472,7 @@ test('the token of MCP stays here, and an agent works with the token of its user
   await colleagues.close()
 })
 
-test('a token that is for trying things out opens nothing', async () => {
+test('a test token cannot open a pull request', async () => {
   const { t, host } = setups.get('github') as Setup
   const ada = await person(t)
   const slug = `${unique('tutti')}/engine`

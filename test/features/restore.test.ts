@@ -26,7 +26,7 @@ test.each([
   ['note', 'notes', () => note({ scope: 'team', projectId: team.project.id })],
   ['feature', 'features', () => feature()],
 ])(
-  'a %s of the team comes back by who deleted it for a day, and by its administrators for thirty',
+  'a %s of the team is restored by its deleter within a day, and by administrators within thirty',
   async (noun, path, make) => {
     const { id } = await make()
     const back = (who = team.admin, headers = {}) =>
@@ -51,7 +51,7 @@ test.each([
   },
 )
 
-test('the event of a deletion has the version that the deletion made, for every kind that can be deleted', async () => {
+test('the event of a deletion has the version that the deletion made, for every kind', async () => {
   const kinds = recordNames.filter((kind) => events.some(({ name }) => name === `${kind}.deleted`))
   expect(kinds.length).toBeGreaterThan(7)
   const made = await oneOfEach(team.owner, { kinds: [...new Set([...kinds, 'project' as const])] })
@@ -67,14 +67,14 @@ test('the event of a deletion has the version that the deletion made, for every 
   }
 })
 
-test('a personal note comes back by its author, and by nobody else', async () => {
+test('a personal note is restored by its author only', async () => {
   const { id } = await note({ scope: 'personal' })
   await team.member.fetch('DELETE', `/api/notes/${id}`)
   expect((await team.owner.fetch('POST', `/api/notes/${id}/restore`)).status).toBe(404)
   expect((await team.member.fetch('POST', `/api/notes/${id}/restore`)).status).toBe(200)
 })
 
-test('a feature does not come back into a circle', async () => {
+test('a feature is not restored if it would close a circle', async () => {
   const a = await feature()
   const b = await feature({ blockedBy: [a.id] })
   const c = await feature({ blockedBy: [b.id] })

@@ -58,8 +58,8 @@ async function plan(): Promise<Plan & { key: string; second: string }> {
 const part = (text: string, title: string): string =>
   new RegExp(`## ${title}[^\\n]*\\n([^]*?)(?=\\n## |$)`).exec(text)?.[1] ?? ''
 
-describe.each(ways3)('by %s', (way) => {
-  test('it goes on from the brief alone, and finishes the task', async () => {
+describe.each(ways3)('an agent connected by %s', (way) => {
+  test('continues from the brief alone, and completes the task', async () => {
     const { token, other, project, key, second } = await plan()
 
     const first = await connect(token, way)
@@ -165,7 +165,7 @@ describe.each(ways3)('by %s', (way) => {
     await again.close()
   }, 300_000)
 
-  test('without any checkpoint it is told what it did itself', async () => {
+  test('without a checkpoint is told its own last changes', async () => {
     const { token, other, project, key, second } = await plan()
     const first = await connect(token, way)
     await use(first, 'create_session', { project })
@@ -198,7 +198,7 @@ describe.each(ways3)('by %s', (way) => {
     await again.close()
   }, 300_000)
 
-  test('without any session it learns what it holds when it begins one', async () => {
+  test('without a session learns its held tasks when it starts one', async () => {
     const { token, project, key } = await plan()
     const first = await connect(token, way)
     await use(first, 'claim_task', { task: key })
