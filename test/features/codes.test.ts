@@ -383,7 +383,7 @@ describe('signing up with a code', () => {
     ['expired', { expiresAt: '2020-01-01T00:00:00.000Z' }],
     ['accepted', { acceptedAt: '2026-01-01T00:00:00.000Z' }],
     ['withdrawn', { closedAt: '2026-01-01T00:00:00.000Z' }],
-    ['by nobody any more', { invitedById: null }],
+    ['from a deleted inviter', { invitedById: null }],
   ])('where registration is closed is refused with an invite that is %s', async (_, over) => {
     const ada = await person(t)
     const email = newAddress()

@@ -170,10 +170,10 @@ describe('creating a note', () => {
     ['with an empty tag', { title: 'x', tags: [''] }],
     ['with the same tag twice', { title: 'x', tags: ['a', 'a'] }],
     ['with a link that runs script', { title: 'x', links: [{ url: 'javascript:alert(1)' }] }],
-    ['with a link to nothing', { title: 'x', links: [{ title: 'y' }] }],
+    ['with a link without an address', { title: 'x', links: [{ title: 'y' }] }],
     ['with 101 links', { title: 'x', links: times(101, () => ({ url: 'https://example.com' })) }],
-    ['with a scope nobody knows', { title: 'x', scope: 'secret' }],
-    ['for somebody else', { title: 'x', createdById: Bun.randomUUIDv7() }],
+    ['with an unknown scope', { title: 'x', scope: 'secret' }],
+    ['for someone else', { title: 'x', createdById: Bun.randomUUIDv7() }],
     ['with a slug', { title: 'x', slug: 'mine' }],
     ['with text that cannot be stored', { title: 'x', content: 'a\u0000b' }],
   ])('is refused %s', async (_, body) => {

@@ -213,11 +213,11 @@ describe('creating a project', () => {
     ['without a name', {}],
     ['with an empty name', { name: '\n ' }],
     ['with a name of 101 characters', { name: 'x'.repeat(101) }],
-    ['with a visibility nobody knows', { name: 'x', visibility: 'secret' }],
+    ['with an unknown visibility', { name: 'x', visibility: 'secret' }],
     ['with more than 16 KiB of settings', { name: 'x', settings: { x: 'é'.repeat(8 << 10) } }],
     ['with a slug', { name: 'x', slug: 'y' }],
     ['in another organization', { name: 'x', organizationId: Bun.randomUUIDv7() }],
-    ['for somebody else', { name: 'x', createdById: Bun.randomUUIDv7() }],
+    ['for someone else', { name: 'x', createdById: Bun.randomUUIDv7() }],
     ['with a version', { name: 'x', version: 7 }],
   ])('is refused %s', async (_, body) => {
     await expectRefusal(t, await people.owner.fetch('POST', '/api/projects', body), 422, 'invalid')

@@ -137,12 +137,12 @@ describe('a code host that misbehaves', () => {
     ['no JSON', () => new Response('<html>hello</html>')],
     ['nothing', () => new Response('')],
     ['another shape', () => json([1, 2, 3])],
-    ['a name that leads elsewhere', () => json({ full_name: '../../etc/passwd', default_branch: 'main' })],
-    ['a name that is none', () => json({ full_name: { toString: 1 }, default_branch: 7 })],
-    ['more than anybody needs', () => new Response(`"${'x'.repeat(6 << 20)}"`)],
+    ['a name with a path', () => json({ full_name: '../../etc/passwd', default_branch: 'main' })],
+    ['an invalid name', () => json({ full_name: { toString: 1 }, default_branch: 7 })],
+    ['6 MB', () => new Response(`"${'x'.repeat(6 << 20)}"`)],
     ['500', () => json({ message: 'Server Error' }, 500)],
-    ['a redirect to somewhere else', () => Response.redirect('http://169.254.169.254/', 302)],
-    ['redirects without an end', () => new Response(null, { status: 301, headers: { location: '/api/v3/again' } })],
+    ['a redirect to a private address', () => Response.redirect('http://169.254.169.254/', 302)],
+    ['endless redirects', () => new Response(null, { status: 301, headers: { location: '/api/v3/again' } })],
   ]
 
   test.each(garbage)('and answers %s leaves the known data, and the error is reported', async (_name, answer) => {

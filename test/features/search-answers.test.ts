@@ -51,8 +51,8 @@ const ask = async (who: Pick<Person, 'fetch'>, query: string, more: object = {})
 }
 const titles = ({ sources }: Answer): string[] => sources.map((source) => source.title)
 
-describe('without a chat model', () => {
-  test('what became personal between being found and being shown is not shown', async () => {
+describe('an answer without a chat model', () => {
+  test('leaves out a record that became personal after it was found', async () => {
     const [me, colleague] = [await person(quiet), await person(quiet)]
     const grace = await member(quiet, me, 'member')
     const note = await write(me, { title: 'Garage', content: 'We bought a new automobile for the team.' })
@@ -72,7 +72,7 @@ describe('without a chat model', () => {
     expect(titles(await ask(me, 'automobile'))).toEqual(['Garage'])
   })
 
-  test('sources by meaning and by words, numbered, with where to read them; and no word about an answer', async () => {
+  test('lists numbered sources by meaning and words, with their addresses, and no answer text', async () => {
     const me = await person(quiet)
     const note = await write(me, { title: 'Garage', content: 'We bought a new automobile for the team.' })
     await write(me, { title: 'Lunch', content: 'Soup on Mondays, salad on Fridays.' })
@@ -103,7 +103,7 @@ describe('without a chat model', () => {
     await expectNoEvents(quiet, answer)
   })
 
-  test('by words alone while the model for embeddings is away', async () => {
+  test('uses words only while the embedding model is unreachable', async () => {
     const me = await person(quiet)
     await write(me, { title: 'Garage', content: 'A new automobile.' })
     await ready(quiet)
@@ -124,7 +124,7 @@ describe('without a chat model', () => {
     await expectRefusal(quiet, await (await person(quiet)).fetch('POST', '/api/search/ai', body), 422, 'invalid')
   })
 
-  test('a body that is far too large is not read, a stranger’s not at all', async () => {
+  test('does not read an oversized body, nor any body of a stranger', async () => {
     const me = await person(quiet)
     await expectRefusal(
       quiet,
@@ -136,8 +136,8 @@ describe('without a chat model', () => {
   })
 })
 
-describe('with a chat model', () => {
-  test('an answer that cites its sources', async () => {
+describe('an answer with a chat model', () => {
+  test('cites its sources', async () => {
     const me = await person(t)
     await write(me, { title: 'Rollback', content: 'Run make rollback, then tell the team.' })
     await ready(t)
@@ -150,7 +150,7 @@ describe('with a chat model', () => {
     expect(models.asked).toHaveLength(1)
   })
 
-  test('the model gets the question, the sources and the operator’s key, and nothing of who asks', async () => {
+  test('is requested with the question, the sources and the operator’s key, and nothing about the user', async () => {
     const me = await person(t, { name: 'Erika Mustermann' })
     const note = await write(me, { title: 'Rollback', content: 'Run make rollback.' })
     await ready(t)
@@ -195,7 +195,7 @@ describe('with a chat model', () => {
       expect([own, sent.includes(own)]).toEqual([own, false])
   })
 
-  test('stored text stays data: it cannot end its place, and the instructions are always the same', async () => {
+  test('keeps stored text as data: it cannot leave its place or change the instructions', async () => {
     const me = await person(t)
     await write(me, { title: 'Plain', content: 'The budget is small.' })
     await ready(t)
@@ -213,7 +213,7 @@ describe('with a chat model', () => {
     expect(sources.find((s) => s.title.includes('role'))?.text).toBe(evil.replace(/[\u202e\u200b]/g, ''))
   })
 
-  test('what the model makes up is taken out: sources that there are not, and links that carry something away', async () => {
+  test('is cleaned of invented sources and of links that carry data away', async () => {
     const me = await person(t)
     await write(me, { title: 'Rollback', content: 'Run make rollback.' })
     await ready(t)
@@ -239,7 +239,7 @@ describe('with a chat model', () => {
     ['more than a megabyte', () => ModelServer.says('x'.repeat(2 << 20))],
     ['a way elsewhere', () => new Response(null, { status: 307, headers: { location: `${models.url}/elsewhere` } })],
   ]
-  test.each(broken)('%s instead of an answer: the sources are there all the same', async (_, reply) => {
+  test.each(broken)('is replaced by the sources alone if the model returns %s', async (_, reply) => {
     const me = await person(t)
     await write(me, { title: 'Rollback', content: 'Run make rollback.' })
     await ready(t)
@@ -253,7 +253,7 @@ describe('with a chat model', () => {
     expect(models.asked.map((asked) => asked.path)).toEqual(['/v1/chat/completions'])
   })
 
-  test('one that takes too long is left alone', async () => {
+  test('is given up if the model takes too long', async () => {
     const me = await person(t)
     await write(me, { title: 'Rollback', content: 'Run make rollback.' })
     await ready(t)
@@ -265,7 +265,7 @@ describe('with a chat model', () => {
     })
   })
 
-  test('is not asked about nothing, and not without end', async () => {
+  test('is not requested without sources, nor without limit', async () => {
     const me = await person(t)
     expect(await ask(me, 'anything at all')).toEqual({ answer: null, citations: [], mode: 'hybrid', sources: [] })
     expect(models.asked).toEqual([])
@@ -281,7 +281,7 @@ describe('with a chat model', () => {
     expect((await ask(other, 'rollback')).answer).toBe('[1]')
   })
 
-  test('the operator’s key is not told to the log', async () => {
+  test('keeps the operator’s key out of the log', async () => {
     const config = loadConfig({
       env: { DATA_DIR: '/nowhere', CHAT_URL: models.url, CHAT_MODEL: 'talker', CHAT_KEY: KEY },
     })
@@ -292,8 +292,8 @@ describe('with a chat model', () => {
   })
 })
 
-describe('who gets what', () => {
-  test('nothing of others reaches sources or model, also when it says exactly what is asked', async () => {
+describe('the sources of an answer', () => {
+  test('contain no records of others, even if they match exactly', async () => {
     const [me, other] = [await person(t), await person(t)]
     await write(me, { title: 'Mine', content: 'Our merger is off.' })
     await Promise.all(times(20, () => write(other, { title: 'Theirs', content: 'What about the merger?' })))
@@ -309,7 +309,7 @@ describe('who gets what', () => {
       expect([body.includes('Theirs'), body.includes('Diary')]).toEqual([false, false])
   })
 
-  test('what is gone or moved since it was indexed is neither shown nor told', async () => {
+  test('leave out records that were deleted or moved since they were indexed', async () => {
     const me = await person(t)
     const other = await member(t, me, 'member')
     const [gone, mine] = [
@@ -325,7 +325,7 @@ describe('who gets what', () => {
     expect(models.asked[0]?.body.includes('Gone')).toBe(false)
   })
 
-  test('in a project that one sees, of kinds that the key may read', async () => {
+  test('are limited to the given project and to kinds that the key can read', async () => {
     const me = await person(t)
     const project = await newProject(me, { name: 'Merger' })
     await write(me, { title: 'Inside', content: 'merger', projectId: project.id })
@@ -374,12 +374,12 @@ test.each([
   ['<think>[1] hidden</think>Shown [2]', 'Shown [2]', [2]],
   ['<think>never ends [1]', '', []],
   ['a\u202eb\u0007c [3]', 'abc [3]', [3]],
-])('of %j is kept %j', (said, answer, citations) => {
+])('the answer %j is cleaned to %j', (said, answer, citations) => {
   expect(cited(said, { sources: 3 })).toEqual({ answer, citations })
 })
 
 test.each(['[', '![', '[1', '[1](', '【', '<think>', '[1,', '](', '[[1]'])(
-  '%s a hundred thousand times over takes no time',
+  'cleaning an answer with %s a hundred thousand times is fast',
   (part) => {
     const started = performance.now()
     cited(part.repeat(100_000), { sources: 3 })

@@ -8,7 +8,7 @@ function withClock() {
   return { time, burst }
 }
 
-test('a burst is many changes within a second, and over when they stop', async () => {
+test('a burst is ten changes within a second, and ends when they stop', async () => {
   const { time, burst } = withClock()
   expect(burst.isOn).toBe(false)
   for (let i = 0; i < 10; i++) {
@@ -28,13 +28,13 @@ test('a burst is many changes within a second, and over when they stop', async (
   expect(burst.isOn).toBe(false)
 })
 
-test('changes at a slow pace are no burst', () => {
+test('changes at a slow pace are not a burst', () => {
   const { time, burst } = withClock()
   for (let i = 0; i < 100; i++, time.now += 110) burst.changed()
   expect(burst.isOn).toBe(false)
 })
 
-test('delays work only for a while, and that of a stopping server not at all', async () => {
+test('a burst delays work for a limited time, and does not delay a stopping server', async () => {
   const { time, burst } = withClock()
   for (let i = 0; i < 40; i++) burst.changed()
   await burst.over({ signal: AbortSignal.abort() })
@@ -44,7 +44,7 @@ test('delays work only for a while, and that of a stopping server not at all', a
   await waiting
 })
 
-test('what goes on for more than a minute is no burst, until there is a pause', () => {
+test('changes that continue for more than a minute are not a burst until there is a pause', () => {
   const { time, burst } = withClock()
   for (let i = 0; i < 700; i++, time.now += 90) {
     burst.changed()

@@ -71,7 +71,7 @@ if (process.env.TEST_DB === 'postgres') {
     expect(hits.map(({ recordId }) => recordId)).toContain(exact as string)
   })
 
-  test('what is too new for the index is found before and after it is added, and what was deleted is not', async () => {
+  test('passages that are too new for the index are found, and deleted ones are not', async () => {
     const [fresh] = (await put([200.01], -0.1)) as [string]
     expect(await indexed(200, -0.1)).toContain(fresh)
     const before = Number((await state())[2])
@@ -84,7 +84,7 @@ if (process.env.TEST_DB === 'postgres') {
     expect(await indexed(200, -0.1)).not.toContain(fresh)
   })
 
-  test('an index that finds too little looks further around, then is given up and dropped', async () => {
+  test('an index with too low a recall searches further, and is then dropped', async () => {
     await checkIndexes(systemCtx(t), { queries: 3, recall: 2 })
     expect((await state()).slice(0, 2)).toEqual(['refused', 400])
     expect(await indexed(90)).toBeUndefined()
@@ -93,7 +93,7 @@ if (process.env.TEST_DB === 'postgres') {
     expect(await indexNames()).toEqual([])
   })
 
-  test('an owner who is no longer large loses the index, and the next run drops it', async () => {
+  test('the index of an owner who is no longer large is dropped by the next run', async () => {
     await t.app.driver.query('delete from vector_indexes')
     await indexLarge(systemCtx(t), limits)
     expect((await state())[0]).toBe('ready')

@@ -24,8 +24,8 @@ const named = async (q: string, more = '') =>
   (await search(q, more)).map(({ kind, title }) => `${kind} ${title}`).sort()
 const slugOf = async (who: Person) => (await who.fetch<{ slug: string }>('GET', '/api/team')).body.slug
 
-describe('what is public', () => {
-  test('documents, notes, projects, skills and agents: found by anyone, and read where the answer says', async () => {
+describe('public search', () => {
+  test('finds documents, notes, projects, skills and agents for anyone, with their addresses', async () => {
     const word = newWord()
     const project = await newProject(ada, { name: `Project ${word}`, visibility: 'public' })
     const doc = await write(ada, { title: `Doc ${word}`, scope: 'public', projectId: project.id })
@@ -59,7 +59,7 @@ describe('what is public', () => {
     expect(await named(word.slice(0, -2))).toHaveLength(5)
   })
 
-  test('people who have made something public, by name and handle; nothing else of them', async () => {
+  test('finds people who published something, by name and handle, and no other data of them', async () => {
     const word = newWord()
     const [open, silent] = [await person(t, { name: `Open ${word}` }), await person(t, { name: `Silent ${word}` })]
     await write(silent, { title: 'Team only' })
@@ -82,7 +82,7 @@ describe('what is public', () => {
     expect(await search(open.email)).toEqual([])
   })
 
-  test('sections of the manual, each with a path that opens its page', async () => {
+  test('finds sections of the manual, each with a path that opens its page', async () => {
     const found = await search('"resume_session"', '&kinds=manual')
     expect(found.length).toBeGreaterThan(2)
     for (const { kind, path, author, highlight } of found) {
@@ -97,7 +97,7 @@ describe('what is public', () => {
     expect(await search(`resume_session -session -context -a ${newWord()}`)).toEqual([])
   })
 
-  test('nothing else is found, for any caller', async () => {
+  test('finds no other records, for any caller', async () => {
     const word = newWord()
     const colleague = await member(t, ada, 'member')
     const closed = await newProject(ada, { name: `Closed ${word}` })
@@ -122,7 +122,7 @@ describe('what is public', () => {
       expect((await who.fetch('GET', `/api/search/public?q=${word}`)).body).toEqual({ items: [], nextCursor: null })
   })
 
-  test('what is taken back, deleted or put into a sandbox is gone at once', async () => {
+  test('no longer finds records that were unpublished, deleted or put into a sandbox', async () => {
     const word = newWord()
     const me = await person(t)
     const project = await newProject(me, { name: `Project ${word}`, visibility: 'public' })
@@ -154,7 +154,7 @@ describe('what is public', () => {
     expect(await search(word)).toEqual([])
   })
 
-  test('the excerpt is around the words that were asked for, in any of their spellings', async () => {
+  test('returns an excerpt around the searched words, in any of their spellings', async () => {
     const word = newWord()
     const filler = 'Nothing here. '.repeat(100)
     const content = `${filler}First ${word}, then ${word.toUpperCase()} and ${word}ish.${filler}`
@@ -166,7 +166,7 @@ describe('what is public', () => {
     expect(matches((await search(`"first ${word}"`))[0]?.highlight.text ?? [])[0]).toBe('First')
   })
 
-  test('nothing for nothing, and nothing breaks', async () => {
+  test('returns nothing for an empty query, and accepts any text', async () => {
     for (const q of [
       '',
       ' ',
@@ -193,7 +193,7 @@ describe('what is public', () => {
   })
 })
 
-test('callers without a credential are limited by network', async () => {
+test('public search is limited for each network', async () => {
   const limited = await ownApp(undefined, { RATE_LIMIT_ANONYMOUS: '5' })
   try {
     const answers = await Promise.all(times(12, () => call(limited, 'GET', '/api/search/public?q=a')))

@@ -40,31 +40,31 @@ const suggested = async (q: string): Promise<string[]> =>
   (await ada.fetch<Suggestions>('GET', `/api/search/suggestions?limit=5&q=${q}`)).body.items.map(({ title }) => title)
 const newest = (n: number): number[] => Array.from({ length: n }, (_, i) => i + 1)
 
-describe('among many passages', () => {
-  test('the newest with a word that is everywhere are found', async () => {
+describe('search among many passages', () => {
+  test('finds the newest with a common word', async () => {
     expect(await found('common')).toEqual({ total: 1000, ages: newest(50) })
     expect(await found('comm')).toEqual({ total: 1000, ages: newest(50) })
     expect(await found('recently')).toEqual({ total: 1000, ages: newest(50) })
   })
 
-  test('every one with a rare word is found, however old', async () => {
+  test('finds every one with a rare word, however old', async () => {
     expect(await found('zebra')).toEqual({ total: 4, ages: [2000, 4000, 5999, 6000] })
     expect(await found('common zebra')).toMatchObject({ total: 4 })
   })
 
-  test('an old one is found with a word that is common only among the newest', async () => {
+  test('finds an old one with a word that is common only among the newest', async () => {
     const { total } = await found('fresh')
     expect(total).toBe(151)
     expect((await found('fresh 5998')).ages).toEqual([5998])
   })
 
-  test('titles are suggested: the newest with a common word, and all with a rare one', async () => {
+  test('suggests the newest titles with a common word, and all with a rare one', async () => {
     expect(await suggested('comm')).toEqual(newest(5).map((n) => `common fresh recently ${n}`))
     expect(await suggested('zeb')).toEqual([2000, 4000, 5999, 6000].map((n) => `common zebra ${n}`))
     expect(await suggested('fresh 5998')).toEqual(['common fresh 5998'])
   })
 
-  test('other owners are searched too, and titles that begin with the text come first, however old', async () => {
+  test('includes other owners, and puts titles that begin with the text first, however old', async () => {
     const add = (title: string, owner: string, days: number) =>
       t.app.driver.query(
         `insert into passages (id, kind, record_id, ${owner}, chunk, title, content, tags, importance, at)
@@ -89,7 +89,7 @@ describe('among many passages', () => {
     await t.app.driver.exec(`delete from passages where at < now() - interval '300 days' or user_id is not null`)
   })
 
-  test('only those that the caller may see', async () => {
+  test('finds only passages that the caller can see', async () => {
     const mallory = await person(t)
     expect((await search(mallory, 'common')).items).toEqual([])
   })

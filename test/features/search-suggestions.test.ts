@@ -29,7 +29,7 @@ async function withTitles(...list: string[]): Promise<Person> {
 }
 
 describe('suggestions', () => {
-  test('titles by the beginnings of their words, with where to read them', async () => {
+  test('contain titles by the beginnings of their words, with their addresses', async () => {
     const me = await withTitles('How we deploy', 'Deployment checklist', 'Runbook')
     const answer = await me.fetch<Suggestions>('GET', '/api/search/suggestions?q=depl')
     // A title that begins so comes first.
@@ -53,7 +53,7 @@ describe('suggestions', () => {
     expect(await suggest(me, 'deployment x')).toEqual([])
   })
 
-  test('titles that contain the word later on: the newest first, even if an older one is more alike', async () => {
+  test('put the newest first among titles that contain the word later, even if an older one is closer', async () => {
     const me = await withTitles('The comm')
     await write(me, { title: 'A communication' })
     await indexed(t)
@@ -61,7 +61,7 @@ describe('suggestions', () => {
     expect(await suggest(me, 'comm')).toEqual(['A communication', 'The comm'])
   })
 
-  test('tasks by their key, before anything is indexed, and only to those who see them', async () => {
+  test('contain tasks by their key, even before they are indexed, for people who see them', async () => {
     const me = await person(t)
     const other = await person(t)
     const { slug, key } = (
@@ -80,7 +80,7 @@ describe('suggestions', () => {
     expect(await suggest(me, `${key}-11`)).toEqual([])
   })
 
-  test('forgive a slip of the finger, more of them in longer words, none in short ones', async () => {
+  test('tolerate typing errors: more in longer words, none in short ones', async () => {
     const me = await withTitles('Deployment checklist', 'Cat pictures', 'Über naïve Ünterhaltung')
     for (const q of [
       'deplyoment',
@@ -97,13 +97,13 @@ describe('suggestions', () => {
     expect(await suggest(me, 'ünterhlatung')).toEqual(['Über naïve Ünterhaltung'])
   })
 
-  test('what is exactly so comes before what is nearly so, and nothing twice', async () => {
+  test('put exact matches before similar ones, without duplicates', async () => {
     const me = await withTitles('Billing', 'Filling station', 'Billings')
     expect(await suggest(me, 'billing')).toEqual(['Billings', 'Billing'])
     expect((await suggest(me, 'bililng')).toSorted()).toEqual(['Billing', 'Billings'])
   })
 
-  test('titles only, each record once, ten at most, only the kinds and the project asked for', async () => {
+  test('contain titles only, each record once, at most ten, of the requested kinds and project', async () => {
     const me = await person(t)
     const project = await newProject(me, { name: 'Engine room' })
     await write(me, { title: 'Elsewhere', content: 'engine' })
@@ -117,7 +117,7 @@ describe('suggestions', () => {
     expect(await suggest(me, 'piston', '&limit=3')).toHaveLength(3)
   })
 
-  test('nothing for nothing, and nothing breaks', async () => {
+  test('are empty for an empty query, and accept any text', async () => {
     const me = await withTitles('Deploy')
     for (const q of [
       '',
@@ -141,7 +141,7 @@ describe('suggestions', () => {
       await expectRefusal(t, await me.fetch('GET', `/api/search/suggestions?${query}`), 422, 'invalid')
   })
 
-  test('show only what the caller may see, for exact and for similar words', async () => {
+  test('contain only records that the caller can see, for exact and for similar words', async () => {
     const team = await withTitles('Acquisition of Initech')
     const colleague = await member(t, team, 'viewer')
     const stranger = await person(t)
@@ -176,11 +176,11 @@ test.each([
   ['', 'abc', 3],
   ['abc', '', 3],
   ['kitten', 'sitting', 3],
-])('from %s to %s it takes %d', (a, b, n) => {
+])('the typing distance from %s to %s is %d', (a, b, n) => {
   expect([slips(a, b), slips(b, a)]).toEqual([n, n])
 })
 
-test('what follows a beginning does not count', () => {
+test('the typing distance to a prefix ignores the rest of the word', () => {
   expect(slips('depl', 'deployment', true)).toBe(0)
   expect(slips('dpel', 'deployment', true)).toBe(1)
   expect(slips('deployment', 'depl', true)).toBe(6)

@@ -25,8 +25,8 @@ const make = async (who: Person, path: string, body: object): Promise<{ id: stri
 /** Creates one record of each kind that search finds, with the word in its title. */
 const oneOfEachTitled = (who: Person, word: string) => oneOfEach(who, { kinds: searchNames, words: titled(word) })
 
-describe('what is found', () => {
-  test('every kind of record, by kind, with its number and where to read it', async () => {
+describe('GET /api/search', () => {
+  test('finds every kind of record, grouped by kind, with counts and addresses', async () => {
     const word = newWord()
     const made = await oneOfEachTitled(ada, word)
     await indexed(t)
@@ -49,7 +49,7 @@ describe('what is found', () => {
     await expectNoEvents(t, answer)
   })
 
-  test('only the kinds asked for, and only in the project asked for', async () => {
+  test('finds only the requested kinds and the requested project', async () => {
     const word = newWord()
     const made = await oneOfEachTitled(ada, word)
     const other = await newProject(ada, { name: `Other ${word}` })
@@ -63,7 +63,7 @@ describe('what is found', () => {
     ).toEqual([made.project.id])
   })
 
-  test('best first: in the title before in the text; at most as many as asked for, while all are counted', async () => {
+  test('puts title matches before text matches, and counts all beyond the limit', async () => {
     const word = newWord()
     await write(ada, {
       title: 'Elsewhere',
@@ -82,7 +82,7 @@ describe('what is found', () => {
     expect(scores).toEqual(scores.toSorted((a, b) => b - a))
   })
 
-  test('a long record once, by the piece that fits', async () => {
+  test('returns a long record once, with its matching passage', async () => {
     const word = newWord()
     const note = await write(ada, {
       title: 'Long',
@@ -97,7 +97,7 @@ describe('what is found', () => {
     expect(plain(text).length).toBeLessThan(300)
   })
 
-  test('words in other forms, beginnings of the last one, phrases, -without, or', async () => {
+  test('matches other word forms, the beginning of the last word, phrases, exclusions and alternatives', async () => {
     const word = newWord()
     await write(ada, { title: `${word} one`, content: 'We deployed the red engine.' })
     await write(ada, { title: `${word} two`, content: 'The engine, painted red, runs.' })
@@ -120,7 +120,7 @@ describe('what is found', () => {
     expect(await found(`${word} the`)).toEqual(['one', 'three', 'two'])
   })
 
-  test('nothing for nothing, and nothing breaks', async () => {
+  test('returns nothing for an empty query, and accepts any text', async () => {
     for (const q of [
       '',
       ' ',
@@ -159,7 +159,7 @@ describe('what is found', () => {
     await expectRefusal(t, await ada.fetch('GET', `/api/search?${query}`), 422, 'invalid')
   })
 
-  test('what has expired is not found', async () => {
+  test('does not find expired memories', async () => {
     const word = newWord()
     const project = await newProject(ada)
     const memory = { title: word, content: 'x', scope: 'project', scopeId: project.id }
@@ -173,8 +173,8 @@ describe('what is found', () => {
   })
 })
 
-describe('a slip of the finger', () => {
-  test('what is nowhere as it was typed is looked for as it was meant', async () => {
+describe('search with a typing error', () => {
+  test('finds similar words if no exact ones exist', async () => {
     const me = await person(t)
     await write(me, { title: 'Deployment checklist', content: 'Rollback first.' })
     await indexed(t)
@@ -186,7 +186,7 @@ describe('a slip of the finger', () => {
       expect([q, (await search(me, q)).corrected]).toEqual([q, undefined])
   })
 
-  test('not by what others have', async () => {
+  test('is not corrected by words of other users’ records', async () => {
     const [me, other] = [await person(t), await person(t)]
     await write(other, { title: 'Deployment checklist' })
     await indexed(t)
@@ -194,8 +194,8 @@ describe('a slip of the finger', () => {
   })
 })
 
-describe('the text around it', () => {
-  test('is text: whatever somebody wrote comes as it is, in pieces, without what hides', async () => {
+describe('the excerpt of a hit', () => {
+  test('is plain text in pieces, with markup as written and without invisible characters', async () => {
     const word = newWord()
     const html = `<script>alert(1)</script> <mark>${word}</mark> & "${word}" \u202Etxet\u202C \u0001${word}\u0002 zero\u200bwidth`
     await write(ada, { title: `<b>${word}</b>`, content: html })
@@ -208,7 +208,7 @@ describe('the text around it', () => {
     expect(matches(hit?.highlight.text ?? [])).toEqual([word, word, word])
   })
 
-  test('stands where it should with letters of every size', async () => {
+  test('marks the right characters in every script', async () => {
     const word = newWord()
     await write(ada, { title: 'x', content: `🎼🎼 Grüße, 你好 𝒳 — ${word}! 👩‍👩‍👧 naïve` })
     await indexed(t)
@@ -218,7 +218,7 @@ describe('the text around it', () => {
 
   // Postgres' own parser takes time that grows with the square of such a text.
   test.each(['./', '/~', '_a', 'a1@', '<!--', '&a;', 'a-', 'a '])(
-    'text made to be hard to parse (%s …) does not hold up the database',
+    'of text that is hard to parse (%s …) does not block the database',
     async (part) => {
       const word = newWord()
       await write(ada, { title: word, content: `${word} ${part.repeat(100_000 / part.length)}` })
@@ -235,13 +235,13 @@ describe('the text around it', () => {
 const countsOf = async (who: Person, word: string) =>
   (await search(who, `"${word}"`)).items.map(({ kind, total }) => `${kind} ${total}`).sort()
 
-describe('who finds what', () => {
-  test('without a credential: 401; an MCP token: 403', async () => {
+describe('search results', () => {
+  test('need a credential: 401 without one, 403 for an MCP token', async () => {
     for (const path of ['/api/search?q=a', '/api/search/suggestions?q=a'])
       await expectRefusal(t, await call(t, 'GET', path), 401, 'unauthenticated')
   })
 
-  test('a key finds what it may read', async () => {
+  test('contain the kinds that a key can read', async () => {
     const word = newWord()
     await oneOfEachTitled(ada, word)
     await indexed(t)
@@ -256,7 +256,7 @@ describe('who finds what', () => {
     expect(await found('search:read', 'notes:read', 'tasks:write')).toEqual(['epic', 'note', 'story', 'task'])
   })
 
-  test('a stranger finds nothing of a team, and not that there is something; a viewer finds what members find', async () => {
+  test('of a team are invisible to strangers, and the same for viewers and members', async () => {
     const word = newWord()
     const made = await oneOfEachTitled(ada, word)
     await indexed(t)
@@ -272,7 +272,7 @@ describe('who finds what', () => {
     expect(await search(stranger, word)).toMatchObject({ items: [{ kind: 'note', total: 1 }] })
   })
 
-  test('private projects are found by those who see them; personal notes by their author', async () => {
+  test('include private projects for people who see them, and personal notes for their author', async () => {
     const word = newWord()
     const [owner, admin, colleague] = [ada, await member(t, ada, 'admin'), await member(t, ada, 'member')]
     const secret = await newProject(colleague, { name: `Secret ${word}`, visibility: 'private' })
@@ -287,7 +287,7 @@ describe('who finds what', () => {
     expect(await counts(other)).toEqual([])
   })
 
-  test('rights that are lost are lost at once', async () => {
+  test('follow the current rights at once', async () => {
     const word = newWord()
     const team = await person(t)
     const leaving = await member(t, team, 'member')
@@ -308,7 +308,7 @@ describe('who finds what', () => {
     })
   })
 
-  test('what was taken away or hidden a moment ago is not found, though nothing has been indexed since', async () => {
+  test('leave out records that were deleted or hidden a moment ago, before the index follows', async () => {
     const word = newWord()
     const team = await person(t)
     const other = await member(t, team, 'member')
@@ -326,7 +326,7 @@ describe('who finds what', () => {
     expect(suggested.body.items.map((item) => item.title)).toEqual([`left ${word}`])
   })
 
-  test('somebody else who says exactly the same, often, does not push anything out', async () => {
+  test('are not displaced by many identical texts of another user', async () => {
     const word = newWord()
     const [me, loud] = [await person(t), await person(t)]
     await write(me, { title: unique('quiet'), content: word })

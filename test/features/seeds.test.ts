@@ -30,17 +30,17 @@ const seeds = [
   { name: 'examples', seed: loadExamples, size: { projects: 2, notes: 6 } },
 ]
 
-test('without an administrator there is nobody to own them', async () => {
+test('seeds need an administrator who owns the records', async () => {
   for (const { seed } of seeds) expect(await failure(load(seed))).toMatchObject({ code: 'conflict' })
   expect(await everything()).toEqual([[], []])
 })
 
-describe.each(seeds)('$name', ({ seed, size }) => {
+describe.each(seeds)('the seed $name', ({ seed, size }) => {
   beforeAll(async () => {
     await accounts.createAdmin(systemCtx(t), { email: 'boss@example.com', password: PASSWORD, name: 'Boss' })
   })
 
-  test('makes what is missing, and nothing the second time', async () => {
+  test('creates missing records, and nothing the second time', async () => {
     const before = await everything()
     const first = await load(seed)
     expect(first).toMatchObject({ kept: [] })
@@ -61,7 +61,7 @@ describe.each(seeds)('$name', ({ seed, size }) => {
     expect((await load(seed)).made).toEqual([`note ${lost.title}`])
   })
 
-  test('acts as the administrator, by the rules that hold for everybody', async () => {
+  test('acts as the administrator, by the usual rules', async () => {
     const admin = (await accounts.firstAdmin(systemCtx(t), {})) as string
     const ctx = contextOf(t.app, await t.app.auth.actorFor(admin))
     const seeded = await projects.list(ctx, { limit: 200 })
@@ -84,7 +84,7 @@ describe.each(seeds)('$name', ({ seed, size }) => {
   })
 })
 
-test('what the administrator archived is not made again', async () => {
+test('seeds do not create again what the administrator archived', async () => {
   await load(loadDefaults)
   const ctx = contextOf(t.app, await t.app.auth.actorFor((await accounts.firstAdmin(systemCtx(t), {})) as string))
   await projects.archive(ctx, { ref: 'getting-started' })
@@ -93,7 +93,7 @@ test('what the administrator archived is not made again', async () => {
   expect(await everything()).toEqual(before)
 })
 
-test('are for the machine only', async () => {
+test('seeds are for the machine only', async () => {
   const boss = await person(t, { admin: true })
   for (const seed of [loadDefaults, loadExamples])
     expect(await failure(seed(await boss.ctx(), {}))).toMatchObject({ code: 'forbidden' })

@@ -57,8 +57,8 @@ const refusal = async (client: McpClient, tool: string, args: Record<string, unk
   return content[0]?.text as string
 }
 
-describe('a session from its beginning to its end', () => {
-  test('begins, is saved, ends, and leaves its state in memory', async () => {
+describe('a work session', () => {
+  test('starts, is saved, ends, and leaves its state in memory', async () => {
     const task = await newTask()
     const begun = await begin(ada, { taskId: task.key, context: 'It was damaged.' })
     expect(begun.status).toBe(201)
@@ -93,7 +93,7 @@ describe('a session from its beginning to its end', () => {
     )
   })
 
-  test('nothing to say leaves nothing; a long state in any script is cut to what a memory holds', async () => {
+  test('leaves no memory without a state; a long state in any script is cut to the limit of a memory', async () => {
     const one = (await begin(ada)).body
     expect((await on<SessionEnded>(ada, one.id, 'end')).body.memories).toEqual([])
     const two = (await begin(ada, { goals: ['数'.repeat(1000)] })).body
@@ -105,7 +105,7 @@ describe('a session from its beginning to its end', () => {
     expect(body.title?.isWellFormed()).toBe(true)
   })
 
-  test('ends once, also when it is told so five times at once', async () => {
+  test('ends once, even by five simultaneous calls', async () => {
     const { id } = (await begin(ada)).body
     const answers = await Promise.all(times(5, () => on(ada, id, 'end', { summary: 'Done.' })))
     expect(statuses(answers)).toEqual([200, 409, 409, 409, 409])
@@ -117,7 +117,7 @@ describe('a session from its beginning to its end', () => {
     expect(found.body.items.filter((m) => m.source === `session ${id}`)).toBeArrayOfSize(1)
   })
 
-  test('an ended one takes no checkpoint until it is resumed', async () => {
+  test('takes no checkpoint after its end until it is resumed', async () => {
     const { id } = (await begin(ada)).body
     await on(ada, id, 'end', { summary: 'Done.' })
     const { next } = await expectRefusal(t, await on(ada, id, 'checkpoint', saved), 409, 'conflict')
@@ -128,14 +128,14 @@ describe('a session from its beginning to its end', () => {
     expect((await on(ada, id, 'checkpoint', saved)).status).toBe(200)
   })
 
-  test('two resumes and a checkpoint at once all succeed', async () => {
+  test('accepts two resumes and a checkpoint at once', async () => {
     const { id, version } = (await begin(ada)).body
     const answers = await Promise.all([on(ada, id, 'resume'), on(ada, id, 'resume'), on(ada, id, 'checkpoint', saved)])
     expect(statuses(answers as Answer[])).toEqual([200, 200, 200])
     expect(await get(ada, id)).toMatchObject({ status: 'active', version: version + 3, ...saved })
   })
 
-  test('what does not fit is refused by name', async () => {
+  test('refuses wrong values and names the field', async () => {
     const other = await newTask(await newProject())
     for (const [body, pointer] of [
       [{ goals: [''] }, '/goals/0'],
@@ -152,8 +152,8 @@ describe('a session from its beginning to its end', () => {
   })
 })
 
-describe("it is its worker's alone", () => {
-  test('colleagues, owners and strangers find nothing and change nothing', async () => {
+describe('access to a work session', () => {
+  test('is refused to colleagues, owners and strangers', async () => {
     const { id } = (await begin(grace)).body
     const stranger = await person(t)
     for (const who of [ada, viewer, stranger]) {
@@ -175,20 +175,20 @@ describe("it is its worker's alone", () => {
     expect(JSON.stringify(body)).not.toContain('Lock the folder"]')
   })
 
-  test('a viewer has none', async () => {
+  test('is not possible for viewers, who can read the context', async () => {
     await expectRefusal(t, await begin(viewer), 403, 'forbidden')
     expect((await viewer.fetch<Context>('GET', `/api/context?projectId=${project}`)).status).toBe(200)
   })
 
-  test('one by the beginning of its id', async () => {
+  test('works by the beginning of its id', async () => {
     const { id } = (await begin(ada)).body
     expect((await get(ada, id.slice(0, 34))).id).toBe(id)
     expect((await ada.fetch('GET', `/api/sessions/${newId()}`)).status).toBe(404)
   })
 })
 
-describe('which session is meant', () => {
-  test("none: the token's last; an agent's own, where one speaks", async () => {
+describe('the session of a call without an id', () => {
+  test('is the token’s last one, or the agent’s own if an agent calls', async () => {
     const who = await person(t)
     const [builder, tester] = await Promise.all(
       ['Builder', 'Tester'].map(
@@ -214,7 +214,7 @@ describe('which session is meant', () => {
     expect(listed.items.map((s) => s.id)).toEqual([first.id])
   })
 
-  test('two tokens of one person stay apart', async () => {
+  test('is separate for two tokens of one person', async () => {
     const who = await person(t)
     const [one, two] = [await agent(who), await agent(who)]
     const first = await use(one, 'create_session', { goals: ['One'] })
@@ -226,7 +226,7 @@ describe('which session is meant', () => {
     expect((await use(two, 'resume_session')).id).toBe(second.id)
   })
 
-  test('a checkpoint is saved in the open one, which goes on; without one it begins one', async () => {
+  test('takes a checkpoint, and is started by one if no session is open', async () => {
     const who = await person(t)
     const [one, two] = [await agent(who), await agent(who)]
     const { id } = await use(one, 'create_session', { goals: ['One'] })
@@ -254,7 +254,7 @@ describe('which session is meant', () => {
     expect(await refusal(one, 'end_session', { keep: true, summary: 'x', ...saved })).toContain('without keep')
   })
 
-  test('a worker is in one at a time: the one before is paused, and can be taken up again', async () => {
+  test('is the only open one of a worker: the earlier one is paused and can be resumed', async () => {
     const who = await person(t)
     const client = await agent(who)
     const first = await use(client, 'create_session', { goals: ['First'] })
@@ -270,7 +270,7 @@ describe('which session is meant', () => {
     expect((await use(client, 'resume_session')).id).toBe(second.id)
   })
 
-  test('begun twice with one key is begun once', async () => {
+  test('is started once by two calls with one idempotency key', async () => {
     const who = await person(t)
     const client = await agent(who)
     const input = { goals: ['Once'], idempotencyKey: unique('key') }
@@ -281,8 +281,8 @@ describe('which session is meant', () => {
   })
 })
 
-describe('the project goes without saying', () => {
-  test('where the session names it, for every tool that takes one', async () => {
+describe('the default project of a call', () => {
+  test('is the project of the session, for every tool that takes one', async () => {
     const client = await agent(ada, {}, 'v2 client, HTTP 2025')
     const slug = unique('Silent').toLowerCase()
     const silent = await newProject({ name: slug })
@@ -315,7 +315,7 @@ describe('the project goes without saying', () => {
     expect(await refusal(client, 'create_task', { title: 'Where?' })).toContain('Specify the project')
   })
 
-  test('must be named by an agent without a connection, which another window of its token may be', async () => {
+  test('must be named by an agent without a connection, because its token may have other sessions', async () => {
     const client = await agent(ada)
     const { id: session } = await use(client, 'create_session', { project: await newProject() })
     for (const [tool, args] of Object.entries({
@@ -331,7 +331,7 @@ describe('the project goes without saying', () => {
     expect((await use(client, 'next_task', { session })).task).toBeUndefined()
   })
 
-  test('but not where a person works at the web, nor on another token', async () => {
+  test('is not taken from the session on the web, nor with another token', async () => {
     const client = await agent(ada)
     const silent = await newProject()
     await use(client, 'create_session', { project: silent })
@@ -344,7 +344,7 @@ describe('the project goes without saying', () => {
   })
 })
 
-describe('what was lost from sight', () => {
+describe('a work session after a loss of access', () => {
   const secret = async () => {
     const id = await newProject({ visibility: 'team' })
     const task = await newTask(id, 'Quiet zebra')
@@ -356,7 +356,7 @@ describe('what was lost from sight', () => {
   }
   const says = (text: string) => ['zebra', 'giraffe'].filter((word) => text.includes(word))
 
-  test('a project that became private: nothing of it is in the brief, and the session can be ended', async () => {
+  test('has a brief without a project that became private, and can be ended', async () => {
     const { id, session, ctx } = await secret()
     expect(says((await sessions.resume(await ctx(), {})).brief.text)).toEqual(['zebra', 'giraffe'])
     await ada.fetch('POST', `/api/projects/${id}/share`, { visibility: 'private' })
@@ -372,7 +372,7 @@ describe('what was lost from sight', () => {
     })
   })
 
-  test('a project or a task that was deleted', async () => {
+  test('has a brief without a deleted project or task', async () => {
     const one = await secret()
     await ada.fetch('DELETE', `/api/tasks/${one.task.id}`)
     const { text } = (await sessions.resume(await one.ctx(), {})).brief
@@ -383,7 +383,7 @@ describe('what was lost from sight', () => {
     expect((await sessions.end(await one.ctx(), { summary: 'x' })).memories).toEqual([])
   })
 
-  test('a task that is done is not what to go on with, and one that another holds is said to be theirs', async () => {
+  test('does not suggest a task that is done, and names the holder of one held by another', async () => {
     const task = await newTask()
     const client = await agent(grace)
     await use(client, 'create_session', { project, task: task.key })
@@ -397,7 +397,7 @@ describe('what was lost from sight', () => {
     expect(text).toContain(`- Ada Lovelace «completed ${task.key} Lock the folder»: «Locked.»`)
   })
 
-  test('what a person does on the web is shown to their agent as the work of another', async () => {
+  test('shows the agent what its person did on the web as the work of another', async () => {
     const client = await agent(ada)
     const own = await newProject()
     const task = await newTask(own)

@@ -32,7 +32,7 @@ const patch = (key: string, body: object, headers: Record<string, string> = {}, 
 const open = (app: TestApp, key: string) => call<PublicSetting>(app, 'GET', `/api/public/settings/${key}`)
 
 describe('a setting', () => {
-  test('has a default until it is set, and has it again after null', async () => {
+  test('has a default until it is set, and again after null', async () => {
     expect((await admin.fetch<Setting>('GET', '/api/admin/settings/general')).body).toMatchObject({
       key: 'general',
       values: { siteName: 'Tutti', tagline: null },
@@ -67,14 +67,14 @@ describe('a setting', () => {
     await expectRefusal(t, await patch('surprise', {}), 404, 'not_found')
   })
 
-  test('does not lose a change of somebody else', async () => {
+  test('keeps a simultaneous change of another administrator', async () => {
     const { version } = (await patch('banner', { text: 'Hello' })).body
     const match = { 'if-match': `"${version}"` }
     const both = await Promise.all(['one', 'two'].map((text) => patch('banner', { text }, match)))
     expect(statuses(both)).toEqual([200, 412])
   })
 
-  test('is known to every instance at once, and to visitors only where it is public', async () => {
+  test('is known to every instance at once, and to visitors only if it is public', async () => {
     expect((await open(other, 'blog')).body.values).toEqual({ enabled: false })
     await patch('blog', { enabled: true })
     expect((await open(t, 'blog')).body.values).toEqual({ enabled: true })
@@ -86,13 +86,13 @@ describe('a setting', () => {
     expect(unknown.map(({ status }) => status)).toEqual([404, 404, 404])
   })
 
-  test('is for administrators', async () => {
+  test('is for administrators only', async () => {
     const ada = await person(t)
     await expectRefusal(t, await ada.fetch('GET', '/api/admin/settings'), 403, 'forbidden')
     await expectRefusal(t, await patch('blog', { enabled: false }, {}, ada), 403, 'forbidden')
   })
 
-  test('that the environment prescribes is refused by the name of its variable', async () => {
+  test('that an environment variable sets is refused with the name of the variable', async () => {
     const boss = await person(closed, { admin: true })
     const { body } = await boss.fetch<Setting>('GET', '/api/admin/settings/registration')
     expect(body.values).toEqual({ open: false })
@@ -116,7 +116,7 @@ describe('a setting', () => {
   })
 })
 
-test('a secret is written and never read: not in an answer, an event, a log or the database', async () => {
+test('a secret setting is never returned: not in an answer, an event, a log or the database', async () => {
   const secret = `ghp_${unique('secret')}WXYZ`
   const changed = await patch('tracker', { token: secret, repositories: ['tutti/tutti'] })
   expect(changed.body.values.token).toEqual({ set: true, last4: 'WXYZ' })
@@ -129,7 +129,7 @@ test('a secret is written and never read: not in an answer, an event, a log or t
   expect((await patch('tracker', { token: null })).body.values.token).toEqual({ set: false, last4: null })
 })
 
-test('seeding stores defaults and overwrites nothing', async () => {
+test('seeding settings stores defaults and overwrites nothing', async () => {
   await t.app.db.delete(siteSettings)
   await patch('general', { siteName: 'Kept' })
   const first = (await admin.fetch<Seeded>('POST', '/api/admin/settings/seed')).body
@@ -140,7 +140,7 @@ test('seeding stores defaults and overwrites nothing', async () => {
   expect((await admin.fetch<Setting>('GET', '/api/admin/settings/general')).body.values.siteName).toBe('Kept')
 })
 
-test('a test mail is kept in the outbox without a mail server, and five an hour are enough', async () => {
+test('a test mail is stored in the outbox without a mail server, and limited to five an hour', async () => {
   const boss = await person(t, { admin: true })
   const send = () => boss.fetch<TestEmailSent>('POST', '/api/admin/settings/test-email', {})
   expect((await send()).body).toEqual({ mode: 'outbox', delivered: false, error: null })
@@ -150,7 +150,7 @@ test('a test mail is kept in the outbox without a mail server, and five an hour 
   expect((await send()).status).toBe(429)
 })
 
-test('a test mail goes to the mail server at once, and what the server says is told', async () => {
+test('a test mail is sent to the mail server at once, and the server’s answer is returned', async () => {
   const server = await mailServer()
   const sending = await testApp({ ...server.settings, background: 'off' })
   const boss = await person(sending, { admin: true })

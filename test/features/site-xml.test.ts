@@ -61,8 +61,8 @@ async function requireValid(xml: string, schema: 'atom.rng' | 'sitemap.xsd'): Pr
   if ((await checking.exited) !== 0) throw new Error(said)
 }
 
-describe('the formats', () => {
-  test('the feed is Atom, and the sitemap a sitemap, whatever people wrote', async () => {
+describe('the XML formats', () => {
+  test('are a valid Atom feed and a valid sitemap, whatever people wrote', async () => {
     await requireValid(await read('/feed.xml'), 'atom.rng')
     await set('general', { siteName: `Name ${hard}`, tagline: hard })
     const post = { title: `Title ${hard}`, content: hard, excerpt: hard, description: hard, status: 'published' }
@@ -76,7 +76,7 @@ describe('the formats', () => {
     await requireValid(await read('/sitemap.xml'), 'sitemap.xsd')
   })
 
-  test('the check finds what is wrong', async () => {
+  test('are checked by a validation that finds errors', async () => {
     const feed = await read('/feed.xml')
     expect(requireValid(feed.replace('</title>', '</titel>'), 'atom.rng')).rejects.toThrow()
     expect(requireValid(feed.replace('<entry>', '<entry>&'), 'atom.rng')).rejects.toThrow()
@@ -86,7 +86,7 @@ describe('the formats', () => {
 })
 
 describe('a public page of a record', () => {
-  test('hides nothing from its readers, and names its one address', async () => {
+  test('removes invisible characters, and names its canonical address', async () => {
     const name = unique('Turned')
     const skill = await make<{ slug: string }>('/api/skills', {
       name: `${name} \u202e`,

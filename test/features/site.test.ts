@@ -48,8 +48,8 @@ const html = async (path: string, headers: Record<string, string> = {}) => {
 }
 const live = (title = unique('Page')) => ({ title, status: 'published', content: `About ${title}` })
 
-describe('a page', () => {
-  test('starts as a draft that only administrators see, and is public once it is published', async () => {
+describe('a page of the site', () => {
+  test('starts as a draft for administrators, and is public once it is published', async () => {
     const title = unique('About us')
     const answer = await admin.fetch<Page>('POST', '/api/admin/pages', { title, content: 'Hello **you**' })
     const page = answer.body
@@ -68,7 +68,7 @@ describe('a page', () => {
     expect((await put('pages', page.id, { title: 'x' }, { 'if-match': '"1"' })).status).toBe(412)
   })
 
-  test('that is scheduled appears by the clock', async () => {
+  test('that is scheduled appears at its time', async () => {
     const soon = new Date(clock.now().getTime() + 120_000).toISOString()
     const page = await make<Page>('pages', { ...live(), publishedAt: soon })
     expect(page).toMatchObject({ live: false, publishedAt: soon })
@@ -109,7 +109,7 @@ describe('a page', () => {
     await make<Page>('pages', { ...live(), slug: page.slug })
   })
 
-  test('is restored for 30 days, at another address if its own was taken', async () => {
+  test('is restored within 30 days, at another address if its own was taken', async () => {
     const page = await make<Page>('pages', live(unique('Undone')))
     const list = async (query: string) => (await admin.fetch<PagePage>('GET', `/api/admin/pages?${query}`)).body.items
     const restore = (id: string) => admin.fetch<Page>('POST', `/api/admin/pages/${id}/restore`)
@@ -136,7 +136,7 @@ describe('a page', () => {
     expect((await admin.fetch<Post>('POST', `/api/admin/posts/${post.id}/restore`)).body.live).toBe(true)
   })
 
-  test('of the command line is the operator’s in the audit log', async () => {
+  test('created with the command line is the operator’s in the audit log', async () => {
     const page = await runCommand(t.app, pageCommands.create, { title: unique('By hand') })
     const found = await runCommand(t.app, pageCommands.list, { slug: page.slug, limit: 1 })
     expect(found.items.map(({ id }) => id)).toEqual([page.id])
@@ -150,7 +150,7 @@ describe('a page', () => {
     expect(slugs[1]).toBe(`${slugs[0]}-2`)
   })
 
-  test('has a picture of the site, and no other', async () => {
+  test('can only have a picture of the site', async () => {
     const { body, status } = await admin.fetch<{ id: string; path: string }>(
       'POST',
       '/api/admin/uploads',
@@ -209,7 +209,7 @@ describe('the blog', () => {
 })
 
 describe('a public page', () => {
-  test('is the same for all, carries no script, and is not sent again', async () => {
+  test('is the same for all visitors, contains no script, and is answered with 304 if unchanged', async () => {
     const page = await make<Page>('pages', live())
     const first = await html(`/p/${page.slug}`)
     expect(first.text).not.toContain('<script')
@@ -233,7 +233,7 @@ describe('a public page', () => {
     await set('general', { siteName: null })
   })
 
-  test('is hidden from search engines unless they may list it', async () => {
+  test('is hidden from search engines unless indexing is allowed', async () => {
     const page = await make<Page>('pages', live())
     const sitemap = async () => (await html('/sitemap.xml')).text
     expect((await html('/robots.txt')).text).toBe('User-agent: *\nDisallow: /\n')
@@ -275,7 +275,7 @@ describe('a public page', () => {
     expect(times).toBe(1)
   })
 
-  test('never holds what a text smuggles in', async () => {
+  test('never contains markup that a text smuggles in', async () => {
     const content = [
       '<script>alert(1)</script> <img src=x onerror=alert(1)>',
       '[a](javascript:alert(1)) [b](JaVaScRiPt:alert(1)) [c](data:text/html,x) [d](//evil.example) <javascript:alert(1)>',

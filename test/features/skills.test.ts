@@ -102,8 +102,8 @@ const among = async (who: Person, made: Skill[], query = '?limit=200') => {
 }
 const visit = (slug: string) => call<PublicSkill>(t, 'GET', `/api/skills/public/${slug}`)
 
-describe('creating', () => {
-  test('without a word it belongs to the current team; personal ones to their author alone', async () => {
+describe('creating a skill', () => {
+  test('puts it into the current team by default; a personal one belongs to its author alone', async () => {
     const made = await people.author.fetch<Skill>('POST', '/api/skills', { name: '  Review a migration ' })
     expect(made.status).toBe(201)
     expect(made.headers.get('location')).toBe(`/api/skills/${made.body.id}`)
@@ -136,7 +136,7 @@ describe('creating', () => {
     })
   })
 
-  test('for the team or for all it belongs to the current organization; everything given comes back', async () => {
+  test('for the team or the public puts it into the current organization, and returns every field sent', async () => {
     const team = await newTeam()
     const input = {
       name: 'Deploy',
@@ -152,7 +152,7 @@ describe('creating', () => {
     }
   })
 
-  test('content is counted in bytes', async () => {
+  test('limits the content in bytes', async () => {
     const fits = 'é'.repeat(128 << 10)
     expect((await write(people.author, { content: fits })).content).toBe(fits)
     const refused = await people.author.fetch('POST', '/api/skills', { name: 'x', content: `${fits}é` })
@@ -163,7 +163,7 @@ describe('creating', () => {
     await expectRefusal(t, await put(people.author, skill.id, { content: `${fits}é` }), 422, 'invalid')
   })
 
-  test('the same key makes it once', async () => {
+  test('twice with the same idempotency key creates it once', async () => {
     const send = (name: string) =>
       people.author.fetch<Skill>('POST', '/api/skills', { name }, { 'idempotency-key': key })
     const key = unique('key')
@@ -172,15 +172,15 @@ describe('creating', () => {
     await expectRefusal(t, await send('Twice'), 409, 'conflict.idempotency')
   })
 
-  test('a viewer cannot create one, not even a personal one, while in that team', async () => {
+  test('is refused to a viewer, even for a personal one in that team', async () => {
     const team = await newTeam()
     for (const scope of ['personal', 'team', 'public'])
       await expectRefusal(t, await team.viewer.fetch('POST', '/api/skills', { name: 'x', scope }), 403, 'forbidden')
   })
 })
 
-describe('who sees what', () => {
-  test('personal its author; team its members; public everybody who is signed in', async () => {
+describe('a skill', () => {
+  test('is visible to its author if personal, to members if the team’s, to signed-in users if public', async () => {
     const team = await newTeam()
     const made = [
       await write(team.author),
@@ -200,7 +200,7 @@ describe('who sees what', () => {
     expect((await call(t, 'GET', `/api/skills/${made[2].id}`)).status).toBe(401)
   })
 
-  test('the current organization decides whose team’s are listed; a reference finds them all', async () => {
+  test('is listed for the current organization, and found by reference in any', async () => {
     const [here, there] = [await newTeam(), await newTeam()]
     const made = [await write(here.member, { scope: 'team' }), await write(there.member, { scope: 'team' })] as [
       Skill,
@@ -211,7 +211,7 @@ describe('who sees what', () => {
     expect((await get(here.member, made[1].id)).status).toBe(200)
   })
 
-  test('the team’s own list has neither personal nor strangers’ ones', async () => {
+  test('of a person or a stranger is not in the team’s own list', async () => {
     const [here, there] = [await newTeam(), await newTeam()]
     await write(here.author)
     await write(there.author, { scope: 'public' })
@@ -221,7 +221,7 @@ describe('who sees what', () => {
     expect(ids(await skills.listInTeam(inTeam, { total: true }))).toEqual(own.map((s) => s.id).sort())
   })
 
-  test('a user in no team sees their own and the public ones, and may create more (Errors 2 of the specification)', async () => {
+  test('can be created and seen by a user without a team (Errors 2 of the specification)', async () => {
     const team = await newTeam()
     const shared = [await write(team.author, { scope: 'team' }), await write(team.author, { scope: 'public' })]
     const alone = await loner()
@@ -245,7 +245,7 @@ describe('who sees what', () => {
     expect((await restore(alone, own.id)).body).toMatchObject({ id: own.id, scope: 'public' })
   })
 
-  test('by slug in any case and by a prefix of its id that is unique', async () => {
+  test('is found by its slug in upper or lower case and by a unique prefix of its id', async () => {
     const [a, b] = [await write(people.author), await write(people.author)]
     expect((await get(people.author, a.slug.toUpperCase())).body.id).toBe(a.id)
     expect((await get(people.author, a.id.slice(0, 30))).body.id).toBe(a.id)
@@ -255,7 +255,7 @@ describe('who sees what', () => {
     if (common >= 8) expect((await get(people.author, a.id.slice(0, common))).status).toBe(404)
   })
 
-  test('a credential bound to one organization sees and makes nothing personal', async () => {
+  test('that is personal is invisible to a credential bound to one organization', async () => {
     const team = await newTeam()
     const { token } = await keys.createKey(await people.author.ctx(), { name: 'bound', organizationId: team.id })
     const bound: Person = {
@@ -276,7 +276,7 @@ describe('who sees what', () => {
     await expectRefusal(t, await put(bound, made[1].id, { scope: 'personal' }), 422, 'invalid')
   })
 
-  test('nothing of a deleted organization or of a sandbox is public', async () => {
+  test('of a deleted organization or a sandbox is not public', async () => {
     const team = await newTeam()
     const skill = await write(team.author, { scope: 'public' })
     expect((await visit(skill.slug)).status).toBe(200)
@@ -295,8 +295,8 @@ describe('who sees what', () => {
   })
 })
 
-describe('the list', () => {
-  test('pages through all three kinds in one order, each once', async () => {
+describe('GET /api/skills', () => {
+  test('pages through all three scopes in one order, each skill once', async () => {
     const team = await newTeam()
     const tag = unique('tag').slice(0, 50)
     const made: Skill[] = []
@@ -318,7 +318,7 @@ describe('the list', () => {
       }
   })
 
-  test('filters by scope, tag and words; carries no content', async () => {
+  test('filters by scope, tag and words, and returns no content', async () => {
     const team = await newTeam()
     const word = unique('word').replaceAll('-', '')
     const made = [
@@ -338,7 +338,7 @@ describe('the list', () => {
     expect(ids(await list(people.stranger, `?search=${word}`))).toEqual([made[2].id])
   })
 
-  test('a team’s public one is listed and counted once', async () => {
+  test('lists and counts a team’s public skill once', async () => {
     const team = await newTeam()
     const word = unique('once').replaceAll('-', '')
     const skill = await write(team.author, { scope: 'public', name: word })
@@ -347,8 +347,8 @@ describe('the list', () => {
   })
 })
 
-describe('changing', () => {
-  test('a team’s by its members, a personal one by its author, a public one by its author and the admins', async () => {
+describe('changing a skill', () => {
+  test('is for members if it is the team’s, for its author if personal, for author and admins if public', async () => {
     const team = await newTeam()
     const made = {
       personal: await write(team.author),
@@ -376,14 +376,14 @@ describe('changing', () => {
     await expectRefusal(t, await drop(team.stranger, made.team.id), 404, 'not_found')
   })
 
-  test('an author who left the team can no longer change what is the team’s', async () => {
+  test('of the team is refused to an author who left it', async () => {
     const team = await newTeam()
     const skill = await write(team.author, { scope: 'public' })
     await team.owner.fetch('DELETE', `/api/teams/${team.id}/members/${people.author.userId}`)
     await expectRefusal(t, await put(people.author, skill.id, { content: 'x' }), 403, 'forbidden')
   })
 
-  test('only the given fields change, null clears, and the event names them', async () => {
+  test('changes only the given fields; null clears a field, and the event names the fields', async () => {
     const skill = await write(people.author, { description: 'd', content: 'c', tags: ['t'] })
     const changed = await put(people.author, skill.slug, { name: ' New ', description: null })
     expect(changed.body).toEqual({
@@ -400,7 +400,7 @@ describe('changing', () => {
     })
   })
 
-  test('a version that is no longer current is refused with the record as it is', async () => {
+  test('at an old version is refused with the current record', async () => {
     const skill = await write(people.author)
     await put(people.author, skill.id, { content: 'two' })
     const late = await put(people.author, skill.id, { content: 'three' }, { 'if-match': '"1"' })
@@ -410,7 +410,7 @@ describe('changing', () => {
     expect((await put(people.author, skill.id, { content: 'three' }, { 'if-match': '"2"' })).body.version).toBe(3)
   })
 
-  test('of many at once with the same version one wins', async () => {
+  test('at one version succeeds for one of many', async () => {
     const skill = await write(people.author)
     const answers = await Promise.all(
       times(6, (i) => put(people.author, skill.id, { content: `${i}` }, { 'if-match': '"1"' })),
@@ -419,7 +419,7 @@ describe('changing', () => {
     expect((await get(people.author, skill.id)).body.version).toBe(2)
   })
 
-  test('sharing it, publishing it and taking it back', async () => {
+  test('shares it, publishes it and takes it back', async () => {
     const team = await newTeam()
     const skill = await write(team.author)
     const shared = await put(team.author, skill.id, { scope: 'team' })
@@ -443,8 +443,8 @@ describe('changing', () => {
   })
 })
 
-describe('the public page', () => {
-  test('shows what is public to anyone, and who wrote it', async () => {
+describe('the public page of a skill', () => {
+  test('shows a public skill and its author to anyone', async () => {
     const skill = await write(people.author, { scope: 'public', description: 'd', content: '# C', tags: ['t'] })
     const { body } = await visit(skill.slug.toUpperCase())
     const { handle } = (await people.author.fetch<{ handle: string }>('GET', '/api/auth/me')).body
@@ -466,8 +466,8 @@ describe('the public page', () => {
   })
 })
 
-describe('deleting and restoring', () => {
-  test('hides it at once; an admin brings it back', async () => {
+describe('deleting a skill', () => {
+  test('hides it at once; an admin can restore it', async () => {
     const team = await newTeam()
     const skill = await write(team.author, { scope: 'team', content: 'kept' })
     const gone = await drop(team.member, skill.id)
@@ -486,7 +486,7 @@ describe('deleting and restoring', () => {
     expect((await restore(team.admin, skill.id)).body).toEqual(back.body)
   })
 
-  test('a personal one by its author only', async () => {
+  test('that is personal can be undone by its author only', async () => {
     const team = await newTeam()
     const skill = await write(team.author)
     await drop(team.author, skill.id)
@@ -495,7 +495,7 @@ describe('deleting and restoring', () => {
     expect((await restore(team.author, skill.id)).status).toBe(200)
   })
 
-  test('for thirty days', async () => {
+  test('can be undone for thirty days', async () => {
     const clock = new TestClock()
     const timed = await testApp({ background: 'off' }, clock.now)
     try {
@@ -516,7 +516,7 @@ describe('deleting and restoring', () => {
   })
 })
 
-describe('over MCP', () => {
+describe('skills over MCP', () => {
   const connected = async <T>(token: string, work: (client: McpClient) => Promise<T>): Promise<T> => {
     const client = await (ways['v2 client, HTTP 2026-07-28'] as (typeof ways)[string])(t.url, token)
     try {
@@ -526,7 +526,7 @@ describe('over MCP', () => {
     }
   }
 
-  test('get_skill reads one, and lists the team’s before strangers’ public ones', async () => {
+  test('are read with get_skill, which lists the team’s before strangers’ public ones', async () => {
     const team = await newTeam()
     const [personal, shared] = [
       await write(team.author),
@@ -556,7 +556,7 @@ describe('over MCP', () => {
   })
 })
 
-test('reading leaves no trace', async () => {
+test('reading skills writes no events', async () => {
   const skill = await write(people.author)
   await expectNoEvents(t, await get(people.author, skill.id))
 })

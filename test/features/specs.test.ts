@@ -42,8 +42,8 @@ const versionsOf = async (id: string, query = ''): Promise<SpecVersions> =>
 const compare = (id: string, query: string, who = ada): Promise<Answer<Comparison>> =>
   who.fetch('GET', `/api/specs/${id}/compare?${query}`)
 
-describe('versions', () => {
-  test('every change is one, with its author and message; none is ever changed', async () => {
+describe('the versions of a spec', () => {
+  test('are one for every change, with author and message, and never change', async () => {
     const answer = await create({ title: ' Folder lock ', message: 'First thoughts' })
     expect(answer.status).toBe(201)
     expect(answer.headers.get('location')).toBe(`/api/specs/${answer.body.id}`)
@@ -99,7 +99,7 @@ describe('versions', () => {
     expect((await ada.fetch('GET', `/api/specs/${id}?version=4`)).status).toBe(404)
   })
 
-  test('are listed page by page', async () => {
+  test('are paged', async () => {
     const { id } = await made()
     for (let v = 1; v < 5; v++) await update(id, { content: `Version ${v + 1}`, baseVersion: v })
     const seen: number[] = []
@@ -113,7 +113,7 @@ describe('versions', () => {
     expect(seen).toEqual([5, 4, 3, 2, 1])
   })
 
-  test('a change says which version it is based on', async () => {
+  test('are based on the version that the change names', async () => {
     const { id } = await made()
     const current = { id, version: 1 }
     const none = await expectRefusal(t, await update(id, { content: 'x' }), 412, 'version_mismatch')
@@ -135,14 +135,14 @@ describe('versions', () => {
     ).toBe(true)
   })
 
-  test('a change that changes nothing is none', async () => {
+  test('are not added by a change that changes nothing', async () => {
     const { id, content, title } = await made()
     const answer = await update(id, { content, title, message: 'Nothing', baseVersion: 1 })
     expect(answer.body).toMatchObject({ version: 1, change: { added: 0, removed: 0 } })
     expect((await versionsOf(id)).items).toBeArrayOfSize(1)
   })
 
-  test('an archived one is history until it is a draft again', async () => {
+  test('cannot be added to an archived spec until it is a draft again', async () => {
     const { id } = await made()
     expect((await update(id, { status: 'approved', baseVersion: 1 })).body).toMatchObject({
       status: 'approved',
@@ -158,8 +158,8 @@ describe('versions', () => {
   })
 })
 
-describe('comparing', () => {
-  test('any two versions, in both directions', async () => {
+describe('comparing versions', () => {
+  test('works for any two, in both directions', async () => {
     const { id, slug } = await made({ title: 'Compare', content: 'a\nb\nc\n' })
     await update(id, { content: 'a\nB\nc\nd\n', baseVersion: 1 })
     await update(id, { content: 'c\nd\n', title: 'Compared', status: 'review', baseVersion: 2 })
@@ -178,8 +178,8 @@ describe('comparing', () => {
   })
 })
 
-describe('who and where', () => {
-  test('a viewer reads; a stranger finds nothing', async () => {
+describe('a spec', () => {
+  test('is readable for viewers and invisible to strangers', async () => {
     const { id } = await made()
     expect((await viewer.fetch('GET', `/api/specs/${id}`)).status).toBe(200)
     await expectRefusal(t, await create({}, viewer), 403, 'forbidden')
@@ -191,7 +191,7 @@ describe('who and where', () => {
     expect((await stranger.fetch<SpecPage>('GET', `/api/specs?projectId=${project}`)).body.items).toEqual([])
   })
 
-  test('one of a private project is for those who see that, and goes with it', async () => {
+  test('of a private project is visible to people who see the project, and deleted with it', async () => {
     const secret = await newProject({ visibility: 'private' })
     const { id, slug } = await made({ projectId: secret })
     for (const ref of [id, slug, id.slice(0, 34)])
@@ -201,7 +201,7 @@ describe('who and where', () => {
     expect((await ada.fetch('GET', `/api/specs/${id}/compare?from=1`)).status).toBe(404)
   })
 
-  test('a slug is unique in its team; specs of a moved project that collide get their id', async () => {
+  test('has a slug that is unique in its team; after a move, colliding ones get their id', async () => {
     const title = unique('Same name')
     const answers = await Promise.all(times(6, () => create({ title })))
     expect(answers.map((a) => a.status)).toEqual(times(6, () => 201))
@@ -220,7 +220,7 @@ describe('who and where', () => {
     expect((await specs.get(ctx, { ref: first })).id).toBe(elsewhere.id)
   })
 
-  test('lists by project, status and words, without the text', async () => {
+  test('is listed by project, status and words, without the text', async () => {
     const own = await newProject()
     const word = unique('giraffe').replaceAll('-', '')
     const all = [
@@ -235,7 +235,7 @@ describe('who and where', () => {
     expect((await list()).items[0]).not.toHaveProperty('content')
   })
 
-  test('what does not fit is refused by name', async () => {
+  test('is refused with wrong values, which the answer names', async () => {
     const { errors } = await expectRefusal(t, await create({ content: 'é'.repeat(140_000) }), 422, 'invalid')
     expect(errors?.[0]).toMatchObject({ pointer: '/content', code: 'too_long' })
     for (const [body, pointer] of [
@@ -252,7 +252,7 @@ describe('who and where', () => {
   })
 })
 
-describe('as agents do it', () => {
+describe('an agent', () => {
   let client: McpClient
   beforeAll(async () => {
     client = (await ways['v2 client, HTTP 2026-07-28']?.(
@@ -266,7 +266,7 @@ describe('as agents do it', () => {
     return structuredContent as T
   }
 
-  test('create, read, write the next version, compare', async () => {
+  test('creates, reads, changes and compares a spec', async () => {
     const { slug } = await use('create_spec', { title: unique('Protocol'), content: 'one\ntwo\n' })
     const next = {
       spec: slug,
@@ -291,7 +291,7 @@ describe('as agents do it', () => {
     expect((await use<SpecPage>('list_specs', { status: 'draft' })).items.map((s) => s.slug)).toContain(slug)
   })
 
-  test('a feature is built to a spec of its project', async () => {
+  test('creates a feature for a spec of its project', async () => {
     const spec = await use('create_spec', { title: unique('Lock'), content: 'One.' })
     const feature = await use<{ id: string }>('create_feature', { title: unique('Lock'), spec: spec.slug })
     expect(await use<FeatureDetail>('get_feature', { feature: feature.id })).toMatchObject({

@@ -48,8 +48,8 @@ async function within(act: () => Promise<unknown>, ...so: (() => Promise<boolean
 const ended = (stream: RawStream) => async () =>
   (await Promise.race([stream.ended.then(() => true), Bun.sleep(5)])) === true
 
-describe('suspending', () => {
-  test('reaches every credential and open stream within a second, on every instance', async () => {
+describe('suspending a user', () => {
+  test('ends every credential and open stream within a second, on every instance', async () => {
     const who = await person(t)
     const [key, token] = [await apiKey(t, who), await mcpToken(t, who)]
     const bystander = await person(t)
@@ -73,7 +73,7 @@ describe('suspending', () => {
     other.abort()
   })
 
-  test('says so, with the reason, once', async () => {
+  test('is announced once, with the reason', async () => {
     const who = await person(t)
     const done = await suspend(who, { reason: 'Spam' })
     expect(done.body).toMatchObject({ id: who.userId, status: 'suspended', version: 2 })
@@ -87,7 +87,7 @@ describe('suspending', () => {
     await expectRefusal(t, await suspend(who, { reason: ' ' }), 422, 'invalid')
   })
 
-  test('a code or link that was sent before does not work', async () => {
+  test('makes earlier codes and links invalid', async () => {
     const who = await person(t)
     await call(t, 'POST', '/api/auth/otp/send', { email: who.email })
     const { code } = (await admin.fetch<{ code: string }>('GET', at(who, '/otp'))).body
@@ -98,7 +98,7 @@ describe('suspending', () => {
     expect((await call(t, 'POST', '/api/auth/otp/verify', { email: who.email, code })).status).toBe(401)
   })
 
-  test('can be undone: the user signs in again, but what has ended stays ended', async () => {
+  test('can be undone: the user can sign in again, but ended sessions stay ended', async () => {
     const who = await person(t)
     const key = await apiKey(t, who)
     await suspend(who)
@@ -111,7 +111,7 @@ describe('suspending', () => {
     expect((await me(t, again.body.token)).status).toBe(200)
   })
 
-  test('is for administrators', async () => {
+  test('is for administrators only', async () => {
     const [who, other] = [await person(t), await person(t)]
     await expectRefusal(t, await other.fetch('PATCH', at(who, '/suspend'), {}), 403, 'forbidden')
     await expectRefusal(t, await other.fetch('PATCH', at(who, '/unsuspend')), 403, 'forbidden')
@@ -120,7 +120,7 @@ describe('suspending', () => {
 })
 
 describe('losing rights', () => {
-  test('the role of an administrator: their next call on any instance is refused', async () => {
+  test('as an administrator takes effect with the next call, on any instance', async () => {
     const boss = await person(t, { admin: true })
     const users = (app: TestApp) =>
       call(app, 'GET', '/api/admin/users?limit=1', undefined, { authorization: `Bearer ${boss.token}` })
@@ -135,7 +135,7 @@ describe('losing rights', () => {
   test.each([
     ['removed', 'DELETE', undefined],
     ['made a viewer', 'PATCH', { role: 'viewer' }],
-  ] as const)('a member who is %s: their streams and calls, on every instance', async (_what, method, body) => {
+  ] as const)('as a member who is %s affects streams and calls on every instance', async (_what, method, body) => {
     const [owner, who] = [await person(t), await person(t)]
     await addMember(systemCtx(t), { id: owner.organizationId, userId: who.userId, role: 'member' })
     const { token } = await tokens.createToken(await who.ctx(), { name: 'agent', organizationId: owner.organizationId })

@@ -42,7 +42,7 @@ const push = (mutations: Mutation[]) =>
   ada.fetch<Pushed>('POST', '/api/sync/push', { deviceId: client.deviceId, mutations })
 
 describe('POST /api/sync/push of changes that take long to merge', () => {
-  test('decides on some of them, leaves the event loop to others, and decides on all when repeated', async () => {
+  test('decides on some of them without blocking the event loop, and on all when repeated', async () => {
     let open = edits(120)
     const pushes: { decided: number; held: number }[] = []
     while (open.length > 0) {
@@ -78,7 +78,7 @@ describe('POST /api/sync/push of changes that take long to merge', () => {
     expect(order).toEqual(['first', 'second'])
   }, 30_000)
 
-  test('returns 429 to a user of whom several pushes wait already', async () => {
+  test('returns 429 to a user with several waiting pushes', async () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => push(edits(5))))
     const refused = answers.filter(({ status }) => status === 429)
     expect(refused.length).toBeGreaterThan(0)

@@ -72,8 +72,8 @@ const read = async <R = Row>(path: string): Promise<R> =>
   (await ada.fetch<Record<string, unknown>>('GET', path)).body as R
 const lost = (work: Promise<unknown>) => expect(work).rejects.toThrow('cut')
 
-describe('what was pulled', () => {
-  test('reads like the responses of the server', async () => {
+describe('the local copy', () => {
+  test('returns the same responses as the server', async () => {
     const task = await make(`/api/projects/${project}/tasks`, {
       title: 'Lock it',
       description: 'why',
@@ -136,7 +136,7 @@ describe('what was pulled', () => {
     }
   })
 
-  test('is only what the user sees now', async () => {
+  test('contains only records that the user can see now', async () => {
     const grace = await person(t, { name: 'Grace Hopper' })
     const hers = new Computer(grace)
     await hers.sync()
@@ -145,8 +145,8 @@ describe('what was pulled', () => {
   })
 })
 
-describe('changes', () => {
-  test('are done once, whenever the connection or the process ends', async () => {
+describe('offline changes', () => {
+  test('are applied once, whenever the connection or the process ends', async () => {
     const computer = new Computer()
     await computer.sync()
     for (const [path, when] of [
@@ -170,7 +170,7 @@ describe('changes', () => {
     }
   })
 
-  test('of two computers come together', async () => {
+  test('of two computers are merged', async () => {
     const [one, two] = [new Computer(), new Computer()]
     const note = await make('/api/notes', { title: 'Both', content: 'a\nb\nc\n', tags: ['x', 'y'], projectId: project })
     for (const computer of [one, two]) await computer.sync()
@@ -184,7 +184,7 @@ describe('changes', () => {
       expect(computer.offline('GET', `/api/notes/${note}`)).toMatchObject({ content: 'A\nb\nC\n', title: 'Ours' })
   })
 
-  test('stay on top of what others did until they are settled', async () => {
+  test('are shown on top of others’ changes until the server has decided', async () => {
     const computer = new Computer()
     const note = await make('/api/notes', { title: 'First', projectId: project })
     await computer.sync()
@@ -199,7 +199,7 @@ describe('changes', () => {
     expect(await read(`/api/notes/${note}`)).toMatchObject({ title: 'Theirs' })
   })
 
-  test('outlive the device, and an update of the program', async () => {
+  test('survive a removed device and an update of the program', async () => {
     const computer = new Computer()
     await computer.sync()
     const known = () => computer.copy.get('deviceId') as string
@@ -222,7 +222,7 @@ describe('changes', () => {
     expect(await read(`/api/notes/${note.id}`)).toMatchObject({ title: 'Back' })
   })
 
-  test('of blockers, comments on decisions, notes and evidence arrive as what they are', async () => {
+  test('of blockers, comments on decisions, notes and evidence arrive in their own form', async () => {
     const computer = new Computer()
     const [one, two] = [
       await make('/api/projects/my/tasks', { title: 'First' }),
@@ -260,7 +260,7 @@ describe('changes', () => {
     ])
   })
 
-  test('of a project that only this computer knows are named until the server has it', async () => {
+  test('of a project that only this computer has refer to it by name until the server knows it', async () => {
     const computer = new Computer()
     computer.offline('POST', '/api/projects', { name: 'Moon Base' })
     const create = (title: string) => computer.offline('POST', '/api/projects/moon base/tasks', { title })
@@ -277,7 +277,7 @@ describe('changes', () => {
     expect(await computer.sync()).toMatchObject({ pushed: 1, rejected: 0 })
   })
 
-  test('of a token are made with its rights', async () => {
+  test('by a token have its rights', async () => {
     const computer = new Computer()
     await computer.sync()
     const ctx = await ada.ctx()

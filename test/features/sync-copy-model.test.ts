@@ -233,7 +233,7 @@ function isLost(model: ModelServer, typed: Typed[], { device, id, field, value }
   return !kept.some(({ fields }) => fields.includes(`"${value}"`))
 }
 
-test('copies converge and lose nothing, whatever gets lost on the way', async () => {
+test('copies converge and lose nothing, whatever gets lost in transit', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60, size: 'max' }), async (steps) => {
       const model = new ModelServer()
@@ -266,7 +266,7 @@ test('copies converge and lose nothing, whatever gets lost on the way', async ()
   )
 }, 600_000)
 
-test('what a device must forget leaves its disk', () => {
+test('records that a device must forget are removed from its disk', () => {
   const path = join(mkdtempSync(join(tmpdir(), 'tutti-forget-')), 'copy.sqlite')
   const copy = new Copy({ server: '', userId: '' }, path)
   const page: Page = { epoch: 'e', forget: [], changes: [], receipts: [], cursor: 's1.a', hasMore: false }

@@ -52,7 +52,7 @@ async function statuses(client: SyncClient): Promise<number[]> {
   return [(await client.ask()).status, pushed.status, status.status]
 }
 
-test('a device that was not seen for 90 days is gone, and every call keeps it', async () => {
+test('a device expires 90 days after its last call', async () => {
   const client = await device(ada)
   await set(client, 'last_seen_at', "now() - interval '89 days'")
   expect((await client.ask()).status).toBe(200)
@@ -63,7 +63,7 @@ test('a device that was not seen for 90 days is gone, and every call keeps it', 
   expect((await register(ada)).status).toBe(200)
 })
 
-test('a program that is over a year older than the protocol must be updated, then goes on with its device', async () => {
+test('a program over a year older than the protocol must be updated, and then continues with its device', async () => {
   const refused = await register(ada, { schema: '2025-11-15' })
   expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining('Install a newer version')])
   expect((await register(ada, { schema: '2025-11-16' })).status).toBe(200)
@@ -75,7 +75,7 @@ test('a program that is over a year older than the protocol must be updated, the
   expect(await statuses(client)).toEqual([200, 200, 200])
 })
 
-test('the last page has the sums of the containers, once an hour', async () => {
+test('the last page of a pull contains the checksums of the containers, once an hour', async () => {
   await ada.fetch('POST', '/api/notes', { title: 'Counted', projectId: project })
   const client = await device(ada)
   client.limit = 2
@@ -122,7 +122,7 @@ describe('removing a device', () => {
     expect((await ada.fetch('GET', '/api/notes')).status).toBe(200)
   })
 
-  test('is not for a key that did not register it, and leaves the caller signed in', async () => {
+  test('is refused to a key that did not register it, and leaves the caller signed in', async () => {
     const client = await device(ada)
     const key = as(ada, await apiKey(t, ada, ['read', 'write']))
     expect((await key.fetch('DELETE', `/api/sync/devices/${client.deviceId}`)).status).toBe(403)
@@ -132,7 +132,7 @@ describe('removing a device', () => {
   })
 })
 
-describe('a change of an agent', () => {
+describe('a pushed change of an agent', () => {
   const token = async (who: Person, scopes: string[]) =>
     (await createToken(await who.ctx(), { name: 'agent', organizationId: who.organizationId, scopes })).id
 
@@ -143,7 +143,7 @@ describe('a change of an agent', () => {
     return answer.body.receipts.map(({ status, code }) => code ?? status)
   }
 
-  test('is made by the agent, with the rights that its token and the sender both have', async () => {
+  test('is made by the agent, with the rights that both its token and the sender have', async () => {
     const client = await device(ada)
     const writer = await token(ada, ['read', 'write'])
     const reader = await token(ada, ['notes:read'])
@@ -159,7 +159,7 @@ describe('a change of an agent', () => {
     expect(await push(client, [newNote({}, { via: writer }), task], key)).toEqual(['forbidden', 'applied'])
   })
 
-  test('needs a token of the sender that is still valid', async () => {
+  test('needs a valid token of the sender', async () => {
     const client = await device(grace)
     const [own, other] = [await token(grace, ['write']), await token(ada, ['write'])]
     const via = (id: string) => newNote({}, { via: id })
@@ -172,7 +172,7 @@ describe('a change of an agent', () => {
     expect(await push(client, [via(own)])).toEqual(['unauthenticated'])
   })
 
-  test('reaches nothing outside the team of its token', async () => {
+  test('is limited to the team of its token', async () => {
     const elsewhere = (await ada.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Other') })).body.id
     const inOther = { 'x-organization-id': elsewhere }
     const made = await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Secret') }, inOther)
@@ -187,7 +187,7 @@ describe('a change of an agent', () => {
   })
 })
 
-describe('a bundle', () => {
+describe('a sync bundle', () => {
   class Island {
     readonly keys: Keys = keysOf(newSeeds())
     readonly device = rawPublic(this.keys.signing)
@@ -209,7 +209,7 @@ describe('a bundle', () => {
     }
   }
 
-  test('is refused when one before it is missing, or when it came before', async () => {
+  test('is refused if an earlier one is missing, or if it was applied before', async () => {
     const island = new Island()
     expect(await island.carry(island.write(2))).toEqual([409])
     const first = island.write(1)
@@ -224,7 +224,7 @@ describe('a bundle', () => {
     expect(await island.carry(island.write(2, [made]))).toMatchObject([200, { number: 2 }])
   })
 
-  test('is refused when it was changed, is not encrypted, or is of a device that the user did not mean', async () => {
+  test('is refused if it was changed, is not encrypted, or comes from an unexpected device', async () => {
     const [island, other] = [new Island(), new Island()]
     expect((await island.carry(island.write(1)))[0]).toBe(200)
     const made = newNote()

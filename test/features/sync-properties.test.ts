@@ -54,7 +54,7 @@ const clocks = fc
   .infiniteStream(fc.date({ noInvalidDate: true }))
   .map((dates) => () => dates.next().value.toISOString())
 
-test('devices converge, lose no edit, and overwrite nothing unseen, whatever happens', async () => {
+test('devices converge, lose no edit and overwrite nothing unseen, in any order of events', async () => {
   const history = fc.array(stepOf(['restore']), { minLength: 15, maxLength: 30, size: 'max' })
   await fc.assert(
     fc.asyncProperty(history, clocks, async (steps, clock) => {
@@ -70,7 +70,7 @@ test('devices converge, lose no edit, and overwrite nothing unseen, whatever hap
   )
 })
 
-test('so do devices of a server that is restored from its backup, with everything that they had not sent', async () => {
+test('devices converge with a server restored from its backup, including all unsent changes', async () => {
   const history = fc.array(stepOf([]), { minLength: 6, maxLength: 9, size: 'max' })
   await fc.assert(
     fc.asyncProperty(history, history, history, clocks, async (before, lost, after, clock) => {
@@ -90,7 +90,7 @@ test('so do devices of a server that is restored from its backup, with everythin
   )
 }, 600_000)
 
-test('merging with what was not changed changes nothing', () => {
+test('merging with an unchanged version returns the other version', () => {
   const text = fc.array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 12 }).map((lines) => lines.join('\n'))
   fc.assert(
     fc.property(text, text, (b, x) => {
@@ -111,13 +111,13 @@ test('merging with what was not changed changes nothing', () => {
   )
 })
 
-test('large sets are merged in the time that they take to read', () => {
+test('large sets are merged in linear time', () => {
   const many = (name: string) => Array.from({ length: 100_000 }, (_, i) => `${name}${i}`)
   const result = merge('set', many('a'), ['kept'], many('b'))
   expect(result === 'conflict' ? [] : result.value).toHaveLength(100_001)
 })
 
-test('lines that both changed are a conflict, others are merged; sizes bound the work', () => {
+test('lines that both sides changed conflict, other lines are merged, and large texts are refused', () => {
   expect(mergeLines('a\nb\nc', 'A\nb\nc', 'a\nb\nC')).toBe('A\nb\nC')
   expect(mergeLines('a\nb\nc', 'A\nb\nc', 'X\nb\nc')).toBeUndefined()
   expect(mergeLines('a\nb\nc', 'a\nc', 'a\nb\nc\nd')).toBe('a\nc\nd')
@@ -195,7 +195,7 @@ test('random pushes are refused or decided on, and never break the server', asyn
   await ada.fetch('DELETE', `/api/sync/devices/${deviceId}`)
 })
 
-test('a push is refused as a whole if it is too large, or if only half of it arrives', async () => {
+test('a push is refused as a whole if it is too large or incomplete', async () => {
   const [ada] = people
   const client = new SyncClient(ada, 'large')
   await client.register()

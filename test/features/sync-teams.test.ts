@@ -88,7 +88,7 @@ describe('POST /api/sync/push of a new record', () => {
     expect(receipts).toMatchObject([{ status: 'rejected', code: 'invalid' }])
   })
 
-  test('with an empty base is created like one without base', async () => {
+  test('with an empty base is created like one without a base', async () => {
     const client = await newDevice(await person(t))
     const create = createOf('note', { title: 'Empty base', content: 'x' }, { base: {} })
     expect(await send(client, [create])).toMatchObject([{ status: 'applied' }])

@@ -49,7 +49,7 @@ async function expectInSync(client: SyncClient): Promise<void> {
   expect(client.differing(body.containers)).toEqual([])
 }
 
-test('a first pull brings one of each entity, and only their own columns', async () => {
+test('a first pull returns every entity with its own columns only', async () => {
   const who = await person(t)
   const made = await oneOfEach(who)
   const { body: comment } = await who.fetch<{ id: string }>('POST', `/api/tasks/${made.task.id}/comments`, {
@@ -75,7 +75,7 @@ test('a first pull brings one of each entity, and only their own columns', async
   await expectInSync(client)
 })
 
-test('an edit reaches the server, and another device', async () => {
+test('an edit reaches the server and another device', async () => {
   const { id } = await note(ada)
   const [one, two] = [await device(ada), await device(grace)]
   one.edit('note', id, 'title', 'Changed offline')
@@ -121,7 +121,7 @@ test('changes of one record are merged: other fields, sets, and other lines of a
   await expectInSync(client)
 })
 
-test('a field that both changed is a conflict: the stored value stays, the other is kept until resolved', async () => {
+test('a field that both sides changed is a conflict: the stored value stays, the other is kept', async () => {
   const { id } = await note(ada)
   const client = await device(ada)
   await grace.fetch('PUT', `/api/notes/${id}`, { title: 'Theirs' })
@@ -150,7 +150,7 @@ test('a field that both changed is a conflict: the stored value stays, the other
 
 const noteFields = Object.keys(t.app.records.synced.find(({ entity }) => entity === 'note')?.fields ?? {})
 
-test('deleting what changed and changing what was deleted are conflicts', async () => {
+test('deleting a changed record and changing a deleted one are conflicts', async () => {
   const [one, two] = [await note(ada), await note(ada)]
   const client = await device(ada)
   await grace.fetch('PUT', `/api/notes/${one.id}`, { content: 'Changed since' })
@@ -167,7 +167,7 @@ test('deleting what changed and changing what was deleted are conflicts', async 
   await expectInSync(client)
 })
 
-test('a record that did not change is deleted, and everything that hangs on it goes along', async () => {
+test('deleting an unchanged record also deletes everything below it', async () => {
   const client = await device(ada)
   const task = client.create('task', { projectId: project, title: 'Short-lived' })
   client.create('comment', { taskId: task, body: 'Hello' })
@@ -189,7 +189,7 @@ test('a record that did not change is deleted, and everything that hangs on it g
   }
 })
 
-test('dependencies, comments on decisions and completion notes travel both ways, across projects', async () => {
+test('dependencies, comments on decisions and completion notes are synced both ways, across projects', async () => {
   const who = await person(t)
   const [one, two] = [await oneOfEach(who), await oneOfEach(who, { kinds: ['project', 'task'] })]
   const [client, other] = [await device(who), await device(who, [`project:${one.project.id}`])]
@@ -235,7 +235,7 @@ test('dependencies, comments on decisions and completion notes travel both ways,
   await expectInSync(client)
 })
 
-test('a rejected mutation stops no other, and every mutation is applied once', async () => {
+test('a rejected mutation does not stop others, and every mutation is applied once', async () => {
   const { id } = await note(ada)
   const client = await device(ada)
   client.create('task', { projectId: Bun.randomUUIDv7(), title: 'Nowhere' })
@@ -259,7 +259,7 @@ test('a rejected mutation stops no other, and every mutation is applied once', a
   expect(client.rejected).toHaveLength(4)
 })
 
-test('an id of a record that the user does not see is taken, and only that is said', async () => {
+test('the id of a record that the user cannot see is refused as taken, without more details', async () => {
   const stranger = await person(t)
   const { id } = await note(stranger, { projectId: undefined })
   const { deviceId } = await device(ada)
@@ -274,7 +274,7 @@ test('an id of a record that the user does not see is taken, and only that is sa
   expect((await read(stranger, id)).title).not.toBe('Mine')
 })
 
-test('one event names the receipts of a push, and the next push those that were not named', async () => {
+test('one event names the receipts of a push, and the next push those of an interrupted one', async () => {
   const client = await device(ada)
   for (const title of ['One', 'Two', 'Three']) client.create('note', { projectId: project, title })
   const named = async () => {
@@ -316,7 +316,7 @@ test('a moved record leaves one container and arrives in the other', async () =>
   await expectInSync(whole)
 })
 
-test('a lost right is forgotten at the next pull, a new one read whole', async () => {
+test('after a lost right the next pull forgets the records, after a new one it returns all of them', async () => {
   const made = await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Mine') })
   const { id } = await note(ada, { projectId: made.body.id })
   const client = await device(grace)
@@ -349,7 +349,7 @@ test('pages of any size add up to the same copy', async () => {
   expect(streamed.all()).toEqual(whole.all())
 })
 
-test('who cannot change a record makes no conflict, and a text that cannot be stored stops no other change', async () => {
+test('a user who cannot change a record causes no conflict, and an invalid text stops no other change', async () => {
   const { id } = await note(ada)
   const viewer = await member(t, ada, 'viewer')
   const client = await device(viewer)
@@ -373,7 +373,7 @@ test('who cannot change a record makes no conflict, and a text that cannot be st
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-test('a credential sees conflicts only where it sees records, and a user has a limited number', async () => {
+test('conflicts are visible where the records are, and limited in number for each user', async () => {
   const who = await person(t)
   const { body: diary } = await who.fetch<{ id: string }>('POST', '/api/notes', {
     title: 'Diary',

@@ -17,8 +17,8 @@ const byStatus = async ({ owner, id }: Team) =>
 const stored = async (project: Project) =>
   (await t.app.driver.query('select status, n from task_counts where project_id = $1::uuid', [project.id])).rows
 
-describe('the numbers of tasks', () => {
-  test('follow what happens to tasks and their project', async () => {
+describe('the counts of tasks', () => {
+  test('follow changes of tasks and of their project', async () => {
     const team = await newTeam()
     const { owner, project } = team
     const [a, b, c] = [await newTask(owner, project), await newTask(owner, project), await newTask(owner, project)]
@@ -38,7 +38,7 @@ describe('the numbers of tasks', () => {
     expect(await byStatus(team)).toMatchObject({ in_review: 1, done: 2 })
   })
 
-  test('are of the team that the project belongs to, and end with it', async () => {
+  test('belong to the team of the project, and move with it', async () => {
     const [team, other] = [await newTeam(), await newTeam()]
     const moved = await newProject(team.owner)
     await newTask(team.owner, moved)
@@ -61,7 +61,7 @@ describe('the numbers of tasks', () => {
     expect((await stored(project)).length).toBeLessThan(500)
   })
 
-  test('take few rows after one statement with many, and none after their project is gone', async () => {
+  test('take few rows after one statement with many changes, and none after the project is deleted', async () => {
     const { owner, project } = await newTeam()
     const task = await newTask(owner, project)
     const columns = 'created_at, updated_at, organization_id, project_id, title, status, priority, position, labels'
@@ -85,7 +85,7 @@ describe('the numbers of tasks', () => {
     expect(await counts(t.app.driver, false)).toMatchObject({ ok: true })
   })
 
-  test('are corrected once by two doctors at a time', async () => {
+  test('are corrected once by two simultaneous doctors', async () => {
     const team = await newTeam()
     const { owner, project } = team
     await newTask(owner, project)
@@ -98,7 +98,7 @@ describe('the numbers of tasks', () => {
     expect(await numbers(team, project)).toEqual([1, 0])
   })
 
-  test('are mended by doctor where somebody changed the database by hand', async () => {
+  test('are corrected by doctor if someone changed the database by hand', async () => {
     const team = await newTeam()
     const { owner, project } = team
     await newTask(owner, project)

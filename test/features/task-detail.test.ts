@@ -40,8 +40,8 @@ test('a task names its story, epic, parent and features', async () => {
   expect(narrow.body.features).toEqual([])
 })
 
-describe('comments', () => {
-  test('are changed and deleted by their author and by administrators, who are told so in `can`', async () => {
+describe('comments on a task', () => {
+  test('are changed and deleted by their author and by administrators, as `can` says', async () => {
     const ben = await member(t, ada, 'member', 'Ben')
     const eve = await member(t, ada, 'member', 'Eve')
     const task = await make('Talk')
@@ -71,7 +71,7 @@ describe('comments', () => {
   })
 })
 
-test('the graph has every tie between tasks that the reader sees', async () => {
+test('the graph contains every dependency and link between tasks that the reader sees', async () => {
   const { slug } = await newProject(ada)
   const a = await make('a', {}, ada, slug)
   const b = await make('b', { blockedBy: [a.key] }, ada, slug)
@@ -107,7 +107,7 @@ test('the graph has every tie between tasks that the reader sees', async () => {
   expect(await graphOf(ben, '?open=true')).toEqual(['b blocks c'])
 })
 
-test('views are personal or shared, and `can` says who may change them', async () => {
+test('views are personal or shared, and `can` says who can change them', async () => {
   const ben = await member(t, ada, 'member', 'Ben')
   const vera = await member(t, ada, 'viewer', 'Vera')
   const save = (who: Person, view: object) =>

@@ -27,7 +27,7 @@ async function world() {
   return { ada, project, make, titles }
 }
 
-describe('filters of a list', () => {
+describe('the filters of a task list', () => {
   test('take several values with commas, and none', async () => {
     const { ada, project, make, titles } = await world()
     const epic = (await ada.fetch<{ id: string }>('POST', `/api/projects/${project.slug}/epics`, { title: 'E' })).body
@@ -70,7 +70,7 @@ describe('filters of a list', () => {
     expect(await titles(`holder=${agent.slug}`)).toEqual([])
   })
 
-  test('orders by priority and due date lead through all pages', async () => {
+  test('combine with the orders by priority and due date across all pages', async () => {
     const { ada, project, make } = await world()
     for (const [title, priority, dueAt] of [
       ['m1', 'medium', null],
@@ -98,7 +98,7 @@ describe('filters of a list', () => {
     expect(await all('dueAt&order=desc')).toMatch(/^m\d m\d c h l$/)
   })
 
-  test('a board shows just the named columns', async () => {
+  test('limit a board to the named columns', async () => {
     const { ada, project, make } = await world()
     await make('a')
     await make('b', { status: 'backlog' })
@@ -110,7 +110,7 @@ describe('filters of a list', () => {
   })
 })
 
-describe('counts', () => {
+describe('the counts of a task list', () => {
   const by = async (who: Person, projectId: string, query: string) => {
     const path = `/api/tasks/counts?projectId=${projectId}&by=${query}`
     const { body } = await who.fetch<{ total: number; counts: { value: string | null; name?: string; n: number }[] }>(
@@ -120,7 +120,7 @@ describe('counts', () => {
     return [body.total, Object.fromEntries(body.counts.map(({ value, name, n }) => [name ?? value ?? 'none', n]))]
   }
 
-  test('tell how many tasks there are by each property, within the filters', async () => {
+  test('contain the number of tasks for each property, within the filters', async () => {
     const { ada, project, make } = await world()
     await make('a', { labels: ['db', 'red'], assignee: 'me' })
     await make('b', { labels: ['db'], priority: 'high', status: 'backlog' })
@@ -140,8 +140,8 @@ describe('counts', () => {
   })
 })
 
-describe('a change of many', () => {
-  test('is made to each on its own: what cannot be changed says why', async () => {
+describe('changing several tasks', () => {
+  test('changes each on its own, with a reason for each refusal', async () => {
     const { ada, make } = await world()
     const a = await make('a', { labels: ['old', 'db'] })
     const b = await make('b', { blockedBy: [a.key] })
@@ -164,7 +164,7 @@ describe('a change of many', () => {
     expect((await ada.fetch('POST', '/api/tasks/batch', too)).status).toBe(422)
   })
 
-  test('with an idempotency key is not made twice', async () => {
+  test('with an idempotency key is done once', async () => {
     const { ada, make } = await world()
     const a = await make('a')
     const send = () =>

@@ -42,12 +42,12 @@ async function keyOf(who: Team['member'], scopes?: string[]) {
   return <T>(method: string, path: string, body?: object) => call<T>(t, method, path, body, headers)
 }
 
-test('a member may do everything with a free task', async () => {
+test('`can` allows a member every action on a free task', async () => {
   const task = await newTask(team.owner, team.project)
   expect((await get(team.member, task)).body.can).toEqual(everything)
 })
 
-test('a viewer is told for each action what they would be told when they try', async () => {
+test('`can` gives a viewer the refusal of each action', async () => {
   const task = await newTask(team.owner, team.project)
   const { can } = (await get(team.viewer, task)).body
   expect(codesOf(can)).toEqual(Object.fromEntries(taskActions.map((action) => [action, 'forbidden'])))
@@ -59,7 +59,7 @@ test('a viewer is told for each action what they would be told when they try', a
   expect(can.remove).toEqual(refusedWith(await remove(team.viewer, task)))
 })
 
-test("somebody else's lease: people may go on but not claim, a key may only talk about it", async () => {
+test('`can` on a task of another holder lets people work on it but not claim it, and keys comment', async () => {
   const task = await newTask(team.owner, team.project)
   await claim(team.member, task)
   expect((await get(team.member, task)).body.can).toEqual(everything)
@@ -88,7 +88,7 @@ test("somebody else's lease: people may go on but not claim, a key may only talk
   expect((await key('POST', `/api/tasks/${task.id}/comments`, { body: 'When?' })).status).toBe(201)
 })
 
-test('a key that may only read is told which scope it lacks', async () => {
+test('`can` names the scope that a read-only key lacks', async () => {
   const task = await newTask(team.owner, team.project)
   const key = await keyOf(team.member, ['read'])
   const { can } = (await key<TaskDetail>('GET', `/api/tasks/${task.id}`)).body
@@ -98,7 +98,7 @@ test('a key that may only read is told which scope it lacks', async () => {
   expect(codesOf(can)).toEqual(Object.fromEntries(taskActions.map((action) => [action, 'forbidden'])))
 })
 
-test('what waits cannot be completed or claimed, and what is closed cannot be claimed', async () => {
+test('`can` refuses to complete or claim a blocked task, and to claim a closed one', async () => {
   const first = await newTask(team.owner, team.project)
   const second = await newTask(team.owner, team.project, { blockedBy: [first.id] })
   const waiting = (await get(team.member, second)).body.can
@@ -109,7 +109,7 @@ test('what waits cannot be completed or claimed, and what is closed cannot be cl
   expect(codesOf((await get(team.member, first)).body.can)).toEqual({ ...everything, claim: 'conflict' })
 })
 
-test('the nested route tells it as well, and MCP never does', async () => {
+test('`can` is returned by the nested route too, and never over MCP', async () => {
   const epic = await newEpic(team.owner, team.project)
   const story = await newStory(team.owner, epic)
   const task = await newTask(team.owner, team.project, { storyId: story.id })
@@ -122,7 +122,7 @@ test('the nested route tells it as well, and MCP never does', async () => {
   expect(shown).not.toHaveProperty('can')
 })
 
-test('a problem names the subject, the role and the way out', async () => {
+test('a refusal names the subject, the role and the next step', async () => {
   expect((await team.member.fetch<Problem>('GET', '/api/tasks/NIX-7')).body).toMatchObject({
     detail: 'Task NIX-7 not found.',
     subject: { kind: 'task', ref: 'NIX-7' },

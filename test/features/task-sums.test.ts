@@ -107,7 +107,7 @@ class World {
 
 const blank = `select ($1::uuid[])[1], 0, '', now(), now(), now(), now(), '', '', null::uuid`
 
-test('statements that insert, change or delete many tasks leave the sums right', async () => {
+test('the stored sums stay correct after statements that insert, change or delete many tasks', async () => {
   const team = await newTeam()
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 8, maxLength: 16 }), async (history) => {

@@ -35,7 +35,7 @@ const list = async (query: string, who = team.viewer): Promise<string[]> =>
   keys((await who.fetch<TaskPage>('GET', `/api/tasks?${query}`)).body.items)
 
 describe('a task', () => {
-  test('has all that was said, a number of its own, and is found by id, key and prefix', async () => {
+  test('returns every field that was sent, has its own number, and is found by id, key and prefix', async () => {
     const project = await newProject(team.owner)
     const story = await newStory(team.owner, await newEpic(team.owner, project))
     const said = {
@@ -98,7 +98,7 @@ describe('a task', () => {
     })
   })
 
-  test('numbers are given once each, also to many at once, and never again', async () => {
+  test('gets a number that is given once, even to many at once, and never reused', async () => {
     const project = await newProject(team.owner)
     const made = await Promise.all(times(12, () => newTask(team.member, project)))
     expect(made.map((task) => task.number).sort((a, b) => a - b)).toEqual(times(12, (i) => i + 1))
@@ -111,7 +111,7 @@ describe('a task', () => {
     ['right-to-left and joined', '‮evil‬ 👩‍👩‍👧‍👦 Zoë 漢字'],
     ['markup', '<script>alert(1)</script> & "quotes" \'; drop table tasks;--'],
     ['placeholders', '%s $' + '{x} {{7*7}} $1 :id \\'],
-  ])('its title is text and nothing else: %s', async (_, title) => {
+  ])('keeps its title as plain text: %s', async (_, title) => {
     const made = await newTask(team.member, team.project, { title })
     expect((await get(team.viewer, made)).body.title).toBe(title)
     expect((await complete(team.member, made)).body.title).toBe(title)
@@ -119,23 +119,23 @@ describe('a task', () => {
 
   test.each([
     ['no title', {}, 422],
-    ['a blank one', { title: ' \n ' }, 422],
-    ['one too long', { title: 'x'.repeat(201) }, 422],
-    ['a NUL', { title: 'a\u0000b' }, 422],
-    ['a state to begin with that is none', { title: 'x', status: 'done' }, 422],
+    ['a blank title', { title: ' \n ' }, 422],
+    ['a title that is too long', { title: 'x'.repeat(201) }, 422],
+    ['a NUL in its title', { title: 'a\u0000b' }, 422],
+    ['an initial state of done', { title: 'x', status: 'done' }, 422],
     ['a negative estimate', { title: 'x', estimate: -1 }, 422],
-    ['a date that is none', { title: 'x', dueAt: '2026-02-31T00:00:00Z' }, 422],
+    ['an impossible date', { title: 'x', dueAt: '2026-02-31T00:00:00Z' }, 422],
     ['a label twice', { title: 'x', labels: ['a', 'a'] }, 422],
-    ['a field of the table', { title: 'x', number: 7 }, 422],
+    ['a field that the server sets', { title: 'x', number: 7 }, 422],
     ['a lease', { title: 'x', leaseHolderId: null }, 422],
-    ['a story that is none', { title: 'x', storyId: '01a1de70-0000-7000-8000-000000000000' }, 404],
-    ['an assignee who is nobody', { title: 'x', assignee: 'nobody@example.com' }, 404],
+    ['an unknown story', { title: 'x', storyId: '01a1de70-0000-7000-8000-000000000000' }, 404],
+    ['an unknown assignee', { title: 'x', assignee: 'nobody@example.com' }, 404],
   ])('with %s is refused', async (_, body, status) => {
     const refused = await team.member.fetch('POST', `/api/projects/${team.project.id}/tasks`, body)
     expect(refused.status).toBe(status)
   })
 
-  test('the same request again is the same task; the key for another one is refused', async () => {
+  test('is created once by a repeated request; its idempotency key is refused for another task', async () => {
     const send = (title: string) =>
       team.member.fetch<Task>(
         'POST',
@@ -148,7 +148,7 @@ describe('a task', () => {
     await expectRefusal(t, await send('Twice'), 409, 'conflict.idempotency')
   })
 
-  test('based on an old version nothing is changed, and the answer shows what is', async () => {
+  test('is not changed at an old version, and the answer contains the current task', async () => {
     const made = await newTask(team.member, team.project)
     await patch(team.member, made, { title: 'Newer' })
     for (const stale of [
@@ -167,7 +167,7 @@ describe('a task', () => {
     expect(both.filter((a) => a.status === 412)).toHaveLength(5)
   })
 
-  test('is completed once, by whichever way, with what was done', async () => {
+  test('is completed once, by either route, with notes', async () => {
     const made = await newTask(team.member, team.project)
     await claim(team.member, made)
     const done = await complete(team.member, made, { notes: 'Locked.', evidence: ['src/lock.ts', 'bun test: 9 pass'] })
@@ -200,8 +200,8 @@ describe('a task', () => {
   })
 })
 
-describe('lists', () => {
-  test('are narrowed by state, priority, label, assignee, story, parent and words, and paged', async () => {
+describe('GET /api/tasks', () => {
+  test('filters by state, priority, label, assignee, story, parent and words, and pages', async () => {
     const project = await newProject(team.owner)
     const story = await newStory(team.owner, await newEpic(team.owner, project))
     const agent = await newAgent(team.owner)
@@ -236,10 +236,10 @@ describe('lists', () => {
   })
 })
 
-describe('order', () => {
+describe('the order of tasks', () => {
   const order = (project: { id: string }) => list(`projectId=${project.id}&sort=position&order=asc`)
 
-  test('a task is dragged behind another, or to the top, and nobody else moves', async () => {
+  test('changes when a task is dragged behind another or to the top, and only for that task', async () => {
     const project = await newProject(team.owner)
     const [a, b, c] = [
       await newTask(team.member, project),
@@ -258,7 +258,7 @@ describe('order', () => {
     expect((await patch(team.member, a, { after: elsewhere.id })).status).toBe(404)
   })
 
-  test('holds after very many moves between the same two: when the numbers run out, all are numbered anew', async () => {
+  test('survives very many moves between the same two: then all are renumbered', async () => {
     const project = await newProject(team.owner)
     const [first, x, y, last] = (await Promise.all(times(4, () => newTask(team.member, project)))).sort(
       (m, n) => m.number - n.number,
@@ -281,7 +281,7 @@ describe('order', () => {
     expect(rows).toEqual([[4]])
   })
 
-  test('many who drag to the same place at once all get one of their own', async () => {
+  test('gives many who drag to the same place at once a position each', async () => {
     const project = await newProject(team.owner)
     const [top, ...others] = await Promise.all(times(10, () => newTask(team.member, project)))
     const moves = await Promise.all(others.map((task) => patch(team.member, task, { after: (top as Task).id })))
@@ -293,8 +293,8 @@ describe('order', () => {
   })
 })
 
-describe('parts', () => {
-  test('stand with the whole, and are never a part of themselves, also when two try together', async () => {
+describe('subtasks', () => {
+  test('are listed with their parent, and never form a circle, even by two simultaneous changes', async () => {
     const whole = await newTask(team.member, team.project)
     const part = await newTask(team.member, team.project, { parentId: whole.id })
     expect((await get(team.viewer, whole)).body.subtasks).toEqual([
@@ -314,7 +314,7 @@ describe('parts', () => {
     }
   })
 
-  test('go with the whole, at any depth, and come back with it; what was deleted before stays deleted', async () => {
+  test('are deleted and restored with their parent at any depth, except those deleted before', async () => {
     const whole = await newTask(team.member, team.project)
     const part = await newTask(team.member, team.project, { parentId: whole.id })
     const deep = await newTask(team.member, team.project, { parentId: part.id })
@@ -336,7 +336,7 @@ describe('parts', () => {
 })
 
 describe('people', () => {
-  test('the assignee is notified once, unless they assigned themselves', async () => {
+  test('are notified once when a task is assigned to them by someone else', async () => {
     const made = await newTask(team.owner, team.project, { assignee: team.other.email })
     await patch(team.owner, made, { assignee: team.other.userId, title: 'Same' })
     expect(await noticesTo(team.other, made)).toEqual(['assignment'])
@@ -347,7 +347,7 @@ describe('people', () => {
     expect((await patch(team.owner, hidden, { assignee: team.other.userId })).status).toBe(422)
   })
 
-  test('an assignee whose name a member and an agent have is refused; e-mail and slug tell them apart', async () => {
+  test('named like an agent cannot be assigned by name, but by e-mail; the agent by slug', async () => {
     const made = await newTask(team.owner, team.project)
     const give = (assignee: string) => patch(team.owner, made, { assignee })
     expect((await give('edsger')).body.assignee).toMatchObject({ type: 'user', id: team.member.userId })
@@ -365,7 +365,7 @@ describe('people', () => {
     for (const { id } of [agent, second]) await team.owner.fetch('DELETE', `/api/agents/${id}`)
   })
 
-  test('comments are kept in order, and notify the people they mention who may see the task', async () => {
+  test('who are mentioned in a comment and can see the task are notified; comments stay in order', async () => {
     const made = await newTask(team.owner, team.project)
     const handles = new Map<string, string>()
     for (const who of [team.viewer, team.other, team.stranger])
@@ -394,8 +394,8 @@ describe('people', () => {
   })
 })
 
-describe('who may', () => {
-  test('viewers read, strangers find nothing, nobody without a credential, nobody in an archived project', async () => {
+describe('access to tasks', () => {
+  test('is read-only for viewers and archived projects, 404 for strangers, 401 without a credential', async () => {
     const project = await newProject(team.owner)
     const made = await newTask(team.owner, project)
     const writes: [string, string, object?][] = [
@@ -421,7 +421,7 @@ describe('who may', () => {
     expect((await get(team.viewer, made)).body.version).toBe(1)
   })
 
-  test('in a shared workspace: the lesser of two roles', async () => {
+  test('in a shared workspace is the lower of two roles', async () => {
     const guests = await newTeam()
     const space = (await team.owner.fetch<{ id: string }>('POST', '/api/workspaces', { name: unique('space') })).body
     const project = await newProject(team.owner, { key: 'WSX' })
@@ -446,7 +446,7 @@ describe('who may', () => {
     expect((await restore(lone, made)).status).toBe(200)
   })
 
-  test('of others, only administrators bring back, within thirty days', async () => {
+  test('allows only administrators to restore others’ deleted tasks, within thirty days', async () => {
     const made = await newTask(team.member, team.project)
     await remove(team.owner, made)
     for (const who of [team.viewer, team.member]) expect((await restore(who, made)).status).toBe(403)

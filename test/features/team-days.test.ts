@@ -37,8 +37,8 @@ async function work(team: Team): Promise<void> {
   }
 }
 
-describe('the sums of past days', () => {
-  test('change no number, whoever reads, and doctor has wrong ones made anew', async () => {
+describe('the stored sums of past days', () => {
+  test('return the same numbers to every reader, and doctor recalculates wrong ones', async () => {
     const team = await newTeam()
     await work(team)
     clock.forward({ days: 1 })
@@ -88,7 +88,7 @@ describe('the sums of past days', () => {
     expect(await numbers(team)).toEqual(played)
   })
 
-  test('are not made for few events, and go on after the last one summed', async () => {
+  test('are not made for few events, and continue after the last event summed', async () => {
     const team = await newTeam()
     await work(team)
     await sum()

@@ -52,7 +52,7 @@ const project = async (who: Person, over: object = {}) =>
 const note = async (who: Person, over: object = {}) =>
   (await who.fetch<Note>('POST', '/api/notes', { title: unique('note'), scope: 'team', ...over })).body
 
-describe("a team's lists", () => {
+describe('the lists of a team', () => {
   const paths = [
     'projects',
     'features',
@@ -65,7 +65,7 @@ describe("a team's lists", () => {
     'invites',
   ]
 
-  test('are for all its members, whatever their current team is, and for nobody else', async () => {
+  test('are for its members, whatever their current team is, and for no one else', async () => {
     const team = await newTeam()
     for (const path of paths) {
       for (const role of roles)
@@ -75,7 +75,7 @@ describe("a team's lists", () => {
     }
   })
 
-  test('hold what the team has, and of it what the caller sees', async () => {
+  test('contain the team’s records that the caller can see', async () => {
     const [team, other] = [await newTeam(), await newTeam()]
     const open = await project(team.member)
     const secret = await project(team.member, { visibility: 'private' })
@@ -123,7 +123,7 @@ describe("a team's lists", () => {
     expect((await seen(people.owner, `&projectId=${theirs.id}`)).items).toEqual([])
   })
 
-  test('skills and agents are those of the team, not the caller’s own or strangers’ public ones', async () => {
+  test('contain the team’s skills and agents, not the caller’s own or strangers’ public ones', async () => {
     const [team, other] = [await newTeam(), await newTeam()]
     for (const [noun, body] of [
       ['skills', { name: 'Deploy', content: 'x' }],
@@ -141,12 +141,12 @@ describe("a team's lists", () => {
   })
 })
 
-describe('activity', () => {
+describe('the activity of a team', () => {
   const feed = async (who: Person, team: Team, query = '') =>
     (await who.fetch<ActivityPage>('GET', `${team.path}/activity?limit=200${query}`)).body
   const about = async (who: Person, team: Team) => new Set((await feed(who, team)).items.map((e) => e.subjectId))
 
-  test('is the newest first, tells who did what, and pages without gaps', async () => {
+  test('is listed newest first, names who did what, and pages without gaps', async () => {
     const team = await newTeam()
     const made = await project(team.member, { name: 'Engine' })
     const written: Note[] = []
@@ -187,7 +187,7 @@ describe('activity', () => {
     await expectRefusal(t, await people.viewer.fetch('GET', `${team.path}/activity?cursor=abc`), 400, 'invalid.cursor')
   })
 
-  test('can be narrowed by kind, person and time', async () => {
+  test('is filtered by kind, person and time', async () => {
     const team = await newTeam()
     const first = await note(team.admin)
     const between = (await feed(people.owner, team)).items[0]?.at as string
@@ -202,7 +202,7 @@ describe('activity', () => {
     expect(await found(`&actorId=${people.stranger.userId}`)).toEqual([])
   })
 
-  test('shows only what the reader may see now', async () => {
+  test('contains only records that the reader can see now', async () => {
     const team = await newTeam()
     const secret = await project(team.member, { visibility: 'private' })
     const inside = await note(team.member, { projectId: secret.id })
@@ -228,7 +228,7 @@ describe('activity', () => {
     await expectRefusal(t, await people.viewer.fetch('GET', `${team.path}/activity`), 404, 'not_found')
   })
 
-  test('leaves out what was meant for one person', async () => {
+  test('leaves out events for one person', async () => {
     const team = await newTeam()
     const tell = write('test.tell', machine, async (ctx, userId: string) => {
       ctx.emit(define('thing.happened', { kind: 'thing', description: 'A test' }), {
@@ -242,7 +242,7 @@ describe('activity', () => {
     expect((await about(people.owner, team)).has(people.member.userId)).toBe(false)
   })
 
-  test('leaves out what is only for the audit', async () => {
+  test('leaves out events for the audit log only', async () => {
     const team = await newTeam()
     const only = Bun.randomUUIDv7()
     const note = write('test.note', machine, async (ctx, type: string) =>
@@ -255,11 +255,11 @@ describe('activity', () => {
   })
 })
 
-describe('analytics', () => {
+describe('the analytics of a team', () => {
   const numbers = async (who: Person, team: Team, query = '') =>
     (await who.fetch<Analytics>('GET', `${team.path}/analytics${query}`)).body
 
-  test('are counted from records and events, as far as the reader sees them', async () => {
+  test('count records and events that the reader can see', async () => {
     const team = await newTeam()
     const fresh = await numbers(people.owner, team)
     expect(fresh).toMatchObject({
@@ -323,7 +323,7 @@ describe('analytics', () => {
     expect(sum(less.changes, ({ people }) => people)).toBe(7)
   })
 
-  test('count whole days, from 1 to 365', async () => {
+  test('cover whole days, from 1 to 365', async () => {
     const clock = new TestClock()
     const own = await testApp({}, clock.now)
     try {
@@ -355,8 +355,8 @@ describe('analytics', () => {
   })
 })
 
-describe('presence', () => {
-  test('goes from online to away to offline by the last use of any credential', async () => {
+describe('the presence of a member', () => {
+  test('changes from online to away to offline by the last use of any credential', async () => {
     const clock = new TestClock()
     const own = await testApp({}, clock.now)
     try {
@@ -412,7 +412,7 @@ describe('presence', () => {
     }
   })
 
-  test('an administrator who acts as somebody does not make that user look present', async () => {
+  test('is not affected by an administrator who acts as that member', async () => {
     const team = await newTeam()
     await t.app.auth.flushUsage()
     const longAgo = '2020-01-01T00:00:00.000Z'

@@ -36,7 +36,7 @@ async function toolsListed(token: string | undefined, version: string): Promise<
   return tools.length
 }
 
-test('a token tells at once which program uses it, and an event tells of the first use and of another version', async () => {
+test('a token shows the program that uses it; the first use and another version are events', async () => {
   const made = await create(ada, { client: 'Claude Code' })
   expect(await read(ada, made.id)).toMatchObject({
     client: null,
@@ -63,14 +63,14 @@ test('a token tells at once which program uses it, and an event tells of the fir
   ])
 })
 
-test('programs that take turns with one token are not reported every time', async () => {
+test('programs that alternate with one token are not reported every time', async () => {
   const made = await create(ada)
   for (let turn = 0; turn < 12; turn += 1) await toolsListed(made.token, turn % 2 === 0 ? '1.0' : '2.0')
   const told = await t.app.db.$count(events, and(eq(events.subjectId, made.id), eq(events.type, 'mcp_token.connected')))
   expect(told).toBeWithin(2, 12)
 })
 
-test('it says how many tools it lists within its scopes, toolsets and role, and what they cost', async () => {
+test('a token shows how many tools it lists within its scopes, toolsets and role, and their tokens', async () => {
   const all = await create(ada)
   const core = await create(ada, { toolsets: ['core'] })
   const reading = await create(ada, { scopes: ['read'] })
@@ -89,7 +89,7 @@ test('it says how many tools it lists within its scopes, toolsets and role, and 
   expect(core.tools.tokens).toBeLessThanOrEqual(2500)
 })
 
-test('nobody else reads it, and a list can be of one agent or team', async () => {
+test('a token is visible to its owner only, and lists are filtered by agent or team', async () => {
   const made = await create(ada)
   const grace = await person(t, { name: 'Grace Hopper' })
   expect((await grace.fetch('GET', `/api/mcp-tokens/${made.id}`)).status).toBe(404)

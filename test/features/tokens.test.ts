@@ -124,7 +124,7 @@ describe.each(kinds)('$what', ({ path, event, create, shape }) => {
     expect(logged.join('\n')).not.toContain(token as string)
   })
 
-  test('lists are newest first, the own ones only, and page', async () => {
+  test('is listed newest first for its owner only, page by page', async () => {
     const me = await person(t)
     await create(ada)
     const made = [(await create(me)).body.id, (await create(me)).body.id, (await create(me)).body.id]
@@ -173,7 +173,7 @@ describe.each(kinds)('$what', ({ path, event, create, shape }) => {
     await Promise.all([before, after].map((app) => app.close()))
   })
 
-  test('one that is made up or mistyped is refused', async () => {
+  test('is refused if it is invented or mistyped', async () => {
     const { token } = (await create(ada)).body
     const wrong = (token as string).slice(0, -1) + (token?.endsWith('A') ? 'B' : 'A')
     for (const secret of [wrong, (token as string).slice(0, -1), `${token}x`, (token as string).toUpperCase()])
@@ -181,7 +181,7 @@ describe.each(kinds)('$what', ({ path, event, create, shape }) => {
     expect((await using(wrong)('GET', '/api/auth/me')).status).toBe(401)
   })
 
-  test('a key cannot make or revoke credentials; only a person who is signed in can', async () => {
+  test('cannot create or revoke credentials; only a signed-in person can', async () => {
     const { token } = (await createKey(ada)).body
     const { id } = (await create(ada)).body
     const send = using(token as string)
@@ -196,7 +196,7 @@ describe.each(kinds)('$what', ({ path, event, create, shape }) => {
     await expectRefusal(t, await call(t, 'GET', path), 401, 'unauthenticated')
   })
 
-  test('repeated with the same Idempotency-Key: the same one, and its value is not shown again', async () => {
+  test('created again with the same Idempotency-Key is the same one, without its value', async () => {
     const key = { 'idempotency-key': unique('k') }
     const body = { name: unique('once'), organizationId: ada.organizationId }
     const first = await ada.fetch<ApiKeyCreated>('POST', path, body, key)
@@ -214,8 +214,8 @@ describe.each(kinds)('$what', ({ path, event, create, shape }) => {
   test.each([
     ['without a name', { name: undefined }],
     ['for administration', { scopes: ['admin'] }],
-    ['with a scope nobody knows', { scopes: ['notes:delete'] }],
-    ['for ever', { expiresInDays: 0 }],
+    ['with an unknown scope', { scopes: ['notes:delete'] }],
+    ['without an end', { expiresInDays: 0 }],
     ['for longer than ten years', { expiresInDays: 3651 }],
     ['with a value of its own', { token: 'svc_mine' }],
     ['for another user', { userId: Bun.randomUUIDv7() }],
@@ -224,7 +224,7 @@ describe.each(kinds)('$what', ({ path, event, create, shape }) => {
     await expectRefusal(t, await ada.fetch('POST', path, body), 422, 'invalid')
   })
 
-  test('use is written down', async () => {
+  test('has its uses recorded', async () => {
     const { id, token } = (await create(ada)).body
     for (let i = 0; i < 3; i++) await t.app.auth.authenticate(token as string, { ip: '192.0.2.7' })
     await t.app.auth.flushUsage()
@@ -258,14 +258,14 @@ describe('scopes of an API key', () => {
       [403, 403, 200, 201, 200, 403],
     ],
     [[], [403, 403, 403, 403, 403, 403]],
-  ] as [string[], number[]][])('%j', async (scopes, expected) => {
+  ] as [string[], number[]][])('%j decide which calls are accepted', async (scopes, expected) => {
     const send = using((await createKey(ada, { scopes })).body.token as string)
     const got: number[] = []
     for (const [method, path, body] of tries) got.push((await send(method, path, body)).status)
     expect(got).toEqual(expected)
   })
 
-  test('the role in the organization still counts', async () => {
+  test('do not extend the role in the organization', async () => {
     const viewer = await member(t, ada, 'viewer')
     const { token } = (await createKey(viewer, { organizationId: ada.organizationId })).body
     const send = using(token as string)
@@ -273,7 +273,7 @@ describe('scopes of an API key', () => {
     await expectRefusal(t, await send('POST', '/api/projects', { name: 'x' }), 403, 'forbidden')
   })
 
-  test('a key of an administrator does not administer', async () => {
+  test('do not include administration, even for an administrator', async () => {
     const boss = await person(t, { admin: true })
     const send = using((await createKey(boss)).body.token as string)
     const path = `/api/admin/teams/${ada.organizationId}/members`
@@ -281,8 +281,8 @@ describe('scopes of an API key', () => {
   })
 })
 
-describe('an API key narrowed to one organization', () => {
-  test('sees that one only, wherever it stands among the others', async () => {
+describe('an API key limited to one organization', () => {
+  test('sees only that one, whatever its place among the user’s teams', async () => {
     const me = await person(t)
     const teams: Organization[] = []
     for (let i = 0; i < 3; i++) teams.push(await newTeam(me))
@@ -325,7 +325,7 @@ describe('an API key narrowed to one organization', () => {
     for (const send of [first, second]) await expectRefusal(t, await send('GET', '/api/teams'), 401, 'unauthenticated')
   })
 
-  test('without narrowing it reaches all of its user', async () => {
+  test('has access to all of its user’s teams if no limit is set', async () => {
     const team = await newTeam(ada)
     const send = using((await createKey(ada)).body.token as string)
     expect((await send('GET', `/api/teams/${team.id}`)).status).toBe(200)
@@ -334,13 +334,13 @@ describe('an API key narrowed to one organization', () => {
     )
   })
 
-  test('cannot be made for an organization the user is not in', async () => {
+  test('cannot be created for an organization that the user is not in', async () => {
     await expectRefusal(t, await createKey(ada, { organizationId: grace.organizationId }), 404, 'not_found')
   })
 })
 
 describe('an MCP token', () => {
-  test('is bound to one organization and carries the role there', async () => {
+  test('is bound to one organization and has the user’s role there', async () => {
     const team = await newTeam(ada)
     await addMember(systemCtx(t), { id: team.id, userId: grace.userId, role: 'viewer' })
     const made = await createToken(inside(grace, team.id), { scopes: ['read'], toolsets: ['core', 'notes'] })
@@ -369,7 +369,7 @@ describe('an MCP token', () => {
     expect(await failure(notes.create(ctx, { title: 'x' }))).toMatchObject({ code: 'forbidden' })
   })
 
-  test('may name a default project, of that organization and one its user sees', async () => {
+  test('can have a default project of that organization that its user sees', async () => {
     const team = await newTeam(ada)
     const worker = await member(t, inside(ada, team.id), 'member')
     const open = (await inside(ada, team.id).fetch<Project>('POST', '/api/projects', { name: 'Open' })).body
@@ -385,7 +385,7 @@ describe('an MCP token', () => {
       await expectRefusal(t, await createToken(worker, { projectId }), 404, 'not_found')
   })
 
-  test('is worth nothing on the web API', async () => {
+  test('is refused on the web API', async () => {
     const token = await mcpToken(t, ada)
     for (const path of [
       '/api/auth/me',
@@ -407,7 +407,7 @@ describe('a test token', () => {
     return { live: await ctxOf(t, await mcpToken(t, who)), test: await ctxOf(t, test.token as string), made: test }
   }
 
-  test('lives 30 days in the sandbox twin of its organization', async () => {
+  test('lives 30 days in the sandbox of its organization', async () => {
     const { made, test, live } = await both(await person(t))
     expect(made).toMatchObject({ kind: 'test', prefix: 'svc_test_', toolsets: [] })
     expect(Date.parse(made.expiresAt) - Date.parse(made.createdAt)).toBe(days(30))
@@ -460,7 +460,7 @@ describe('a test token', () => {
     expect((await call(t, 'GET', `/api/public/projects/${handle}/${fake.slug}`)).status).toBe(404)
   })
 
-  test('its twin is in no list and cannot be reached by id', async () => {
+  test('has a sandbox that is in no list and cannot be reached by id', async () => {
     const me = await person(t)
     const { test } = await both(me)
     const twin = test.actor.organizationId as string
@@ -485,7 +485,7 @@ describe('a test token', () => {
     await expectRefusal(t, added, 404, 'not_found')
   })
 
-  test('all of one organization share the twin, with the role of each; ten first ones at once make one twin', async () => {
+  test('shares one sandbox with all of its organization, even if ten first ones are created at once', async () => {
     const team = inside(ada, (await newTeam(ada)).id)
     const answers = await Promise.all(times(10, () => createToken(team, { kind: 'test' })))
     expect(statuses(answers)).toEqual(times(10, () => 201))
@@ -502,7 +502,7 @@ describe('a test token', () => {
     expect(await failure(projects.create(seen, { name: 'x' }))).toMatchObject({ code: 'forbidden' })
   })
 
-  test('ends with the membership in the parent', async () => {
+  test('ends with the membership in the parent organization', async () => {
     const team = inside(ada, (await newTeam(ada)).id)
     const worker = await member(t, team, 'member')
     const { token } = (await createToken(worker, { kind: 'test' })).body
@@ -511,7 +511,7 @@ describe('a test token', () => {
     await refused(token as string)
   })
 
-  test('may have a default project in the sandbox, not outside it', async () => {
+  test('can have a default project in the sandbox, not outside it', async () => {
     const me = await person(t)
     const { test } = await both(me)
     const inSandbox = await projects.create(test, { name: 'Trial' })
@@ -522,7 +522,7 @@ describe('a test token', () => {
   })
 })
 
-test('nobody holds more than a hundred live ones; revoking makes room', async () => {
+test('a user has at most a hundred active keys and tokens; revoking one makes room', async () => {
   const me = await person(t)
   const made: string[] = []
   for (let i = 0; i < 100; i++) made.push((await createKey(me)).body.id)

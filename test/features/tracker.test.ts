@@ -34,14 +34,14 @@ const sync = (body: object = {}) => admin.fetch<TrackerSynced>('POST', '/api/adm
 const issues = async (query = '') =>
   (await admin.fetch<TrackedIssuePage>('GET', `/api/admin/github/issues${query}`)).body.items
 
-test('needs a token', async () => {
+test('the issue tracker needs a token', async () => {
   await set({ repositories: ['tutti/tutti', 'tutti/gone'] })
   await expectRefusal(t, await sync(), 403, 'forbidden')
   expect((await admin.fetch('GET', '/api/admin/github/repos?available=true')).status).toBe(403)
   await set({ token: TOKEN })
 })
 
-test('mirrors issues, not pull requests; a failure stops no other', async () => {
+test('the issue tracker mirrors issues, not pull requests; a failed issue stops no other', async () => {
   const { body } = await sync()
   expect(body.items).toMatchObject([
     { repo: 'tutti/tutti', added: 2, changed: 0, error: null },
@@ -61,7 +61,7 @@ test('mirrors issues, not pull requests; a failure stops no other', async () => 
   ])
 })
 
-test('continues with what changed since', async () => {
+test('the issue tracker continues with the issues that changed since the last sync', async () => {
   const [first] = host.repositories.get('tutti/tutti')?.issues ?? []
   if (first) Object.assign(first, { open: false, at: '2026-11-03T10:00:00Z' })
   expect((await sync({ repo: 'tutti/tutti' })).body.items).toMatchObject([{ added: 0, changed: 1 }])
@@ -70,7 +70,7 @@ test('continues with what changed since', async () => {
   expect((await sync({ repo: 'tutti/other' })).status).toBe(404)
 })
 
-test('lists what the token can read, for administrators', async () => {
+test('the issue tracker lists repositories that the token can read, for administrators', async () => {
   for (const available of ['1', 'true']) {
     const path = `/api/admin/github/repos?available=${available}`
     const { body } = await admin.fetch<TrackedRepositoryList>('GET', path)

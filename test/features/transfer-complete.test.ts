@@ -249,7 +249,7 @@ const imported = (who: Person, lines: readonly Line[]) =>
     records: lines,
   })
 
-test('every table travels, or it is known why not', async () => {
+test('every table is exported, or listed with the reason why not', async () => {
   const known = [...Object.keys(travels), ...Object.values(stays).flat()]
   const tables = await tablesOf(elsewhere)
   const advice = [
@@ -262,7 +262,7 @@ test('every table travels, or it is known why not', async () => {
 
 let made: Awaited<ReturnType<typeof fill>>
 
-test('an export, imported into an empty installation, gives the same rows; again it changes nothing', async () => {
+test('an export imported into an empty server gives the same rows, and again changes nothing', async () => {
   made = await fill(ada)
   const { lines, people } = await exported(ada)
   expect(people).toEqual([{ id: ada.userId, email: ada.email }])
@@ -281,7 +281,7 @@ test('an export, imported into an empty installation, gives the same rows; again
   })
 })
 
-test('a later import merges texts, and brings what belongs to a status, comments that were edited and versions', async () => {
+test('a later import merges texts, and updates statuses, edited comments and versions', async () => {
   const { later, spec, note } = made
   const ok = async (who: Person, method: string, path: string, body: object) => {
     const answer = await who.fetch<{ id: string }>(method, `/api${path}`, body)

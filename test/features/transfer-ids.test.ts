@@ -5,7 +5,7 @@ import { Ids } from '../../src/features/transfer/ids.ts'
 /** The same cases in every run; to look further, change it for a while. */
 fc.configureGlobal({ seed: 20261115 })
 
-test('a set of ids holds each once, in the order in which they were added', () => {
+test('a set of ids contains each once, in the order of adding', () => {
   // Few different ids, so that some are added twice.
   const id = fc.oneof(fc.uuid(), fc.constantFrom(...Array.from({ length: 20 }, () => Bun.randomUUIDv7())))
   fc.assert(
@@ -24,7 +24,7 @@ test('a set of ids holds each once, in the order in which they were added', () =
   )
 })
 
-test('what is no id is in no set', () => {
+test('a set of ids contains no invalid id', () => {
   const ids = new Ids()
   ids.add('00000000-0000-0000-0000-000000000000')
   for (const text of ['', 'undefined', '0'.repeat(36), 'g0000000-0000-0000-0000-000000000000'])

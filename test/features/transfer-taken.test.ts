@@ -92,7 +92,7 @@ test('an import whose ids are taken stores copies with other ids, the same ones 
   expect((await eve.fetch('GET', `/api/notes/${alias(note)}`)).body).toMatchObject({ title: 'Renamed there' })
 })
 
-test('a session whose id is taken is a copy of its own too', async () => {
+test('an imported session whose id is taken is stored as a copy too', async () => {
   const bea = await person(t)
   const own = (await ada.fetch<{ id: string }>('POST', '/api/sessions', { goals: ['Ship it'] })).body.id
   expect(own).toBeString()

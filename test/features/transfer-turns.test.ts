@@ -44,7 +44,7 @@ const failure = (work: Promise<unknown>): Promise<unknown> =>
 const held = async (who: Person) =>
   (await t.app.driver.query('select count from counters where key = $1', [`export:${who.userId}`])).rows.length
 
-test('an export that its client gives up holds up no other, whenever the connection is cut', async () => {
+test('an export that its client aborts does not delay others, whenever the connection is cut', async () => {
   const ada = await person(t)
   const content = 'x'.repeat(100_000)
   for (let i = 0; i < 12; i++) await ada.fetch('POST', '/api/notes', { title: `Note ${i}`, content })
@@ -58,7 +58,7 @@ test('an export that its client gives up holds up no other, whenever the connect
   await until(async () => (await held(ada)) === 0)
 })
 
-test('a user has one export at a time, whatever the instance; the turn ends with the export', async () => {
+test('a user has one export at a time on all instances, until the export ends', async () => {
   // Two instances share a database only on Postgres.
   const other = t.app.driver.kind === 'postgres' ? await testApp() : undefined
   const ada = await person(t)
@@ -75,7 +75,7 @@ test('a user has one export at a time, whatever the instance; the turn ends with
   await other?.close()
 })
 
-test('a turn that nobody renews is free after half a minute, and its export goes on only if it was not taken', async () => {
+test('a turn that is not renewed is free after 30 seconds; its export continues if no one took it', async () => {
   const { userId } = await person(t)
   const late = () =>
     t.app.driver.query('update counters set expires_at = $1 where key = $2', [past, `export:${userId}`])
@@ -93,7 +93,7 @@ test('a turn that nobody renews is free after half a minute, and its export goes
   await (await Turn.take(t.app, userId)).end()
 })
 
-test('chats end with the right to them, also in the middle', async () => {
+test('an export of chats ends when the right to them ends, even in the middle', async () => {
   const ada = await person(t)
   const now = t.app.clock().toISOString()
   const chat = { userId: ada.userId, organizationId: ada.organizationId, title: 'x', createdAt: now, updatedAt: now }
@@ -113,7 +113,7 @@ test('chats end with the right to them, also in the middle', async () => {
   expect(chats).toBe(20)
 })
 
-test('nothing more comes of a project that was hidden from the reader during the export', async () => {
+test('an export returns nothing more of a project that was hidden from the reader meanwhile', async () => {
   const ada = await person(t)
   const grace = await member(t, ada, 'member')
   const { project, task, note } = await oneOfEach(ada, { kinds: ['project', 'task', 'note'] })

@@ -114,7 +114,7 @@ describe('an export', () => {
     })
   })
 
-  test('holds one project, or what a key may read, as JSON too', async () => {
+  test('contains one project, or the kinds that a key can read, also as JSON', async () => {
     const bea = await person(t)
     const project = await full(bea)
     await bea.fetch('POST', '/api/projects', { name: 'Another' })
@@ -130,7 +130,7 @@ describe('an export', () => {
     expect(all.at(-1)).toMatchObject({ end: { count: all.length - 1 } })
   })
 
-  test('covers all teams of the caller unless one is named, and nothing of a team that they left', async () => {
+  test('covers all teams of the caller unless one is named, and no team that they left', async () => {
     const bea = await person(t)
     const other = await person(t)
     const guest = await member(t, other, 'member')
@@ -165,7 +165,7 @@ describe('an export', () => {
     expect(await names(guest)).toEqual({ teams: 1, projects: ['Of my own'] })
   })
 
-  test('is for people, and shows nobody anything new', async () => {
+  test('is for people, and contains only records that they can see', async () => {
     const stranger = await person(t)
     expect((await exported(stranger)).lines.filter(({ entity }) => entity !== 'agent')).toEqual([])
     const token = await mcpToken(t, ada)
@@ -173,7 +173,7 @@ describe('an export', () => {
     expect(refused.status).toBe(403)
   })
 
-  test('ends with the right to it, also in the middle', async () => {
+  test('ends when the right to it ends, even in the middle', async () => {
     const me = await person(t)
     const key = await apiKey(t, me)
     const { pages, end } = await exportLines(contextOf(t.app, await t.app.auth.authenticate(key)), {})
@@ -187,7 +187,7 @@ describe('an export', () => {
 })
 
 describe('an import', () => {
-  test('again takes what changed there, and keeps what changed on both sides', async () => {
+  test('again takes over changes, and keeps fields that changed on both sides', async () => {
     const [there, here] = [await person(t), await person(t)]
     await there.fetch('POST', '/api/projects', { name: 'Source', key: 'SRC' })
     const first = await exported(there)
@@ -209,7 +209,7 @@ describe('an import', () => {
     })
   })
 
-  test('needs an administrator, known kinds and whole records, and takes nothing of others', async () => {
+  test('needs an administrator, known kinds and complete records, and changes no records of others', async () => {
     const bea = await person(t)
     const guest = await member(t, bea, 'member')
     const taken = (await bea.fetch('POST', '/api/projects', { name: 'Taken' })).body.id
@@ -246,7 +246,7 @@ describe('an import refuses', () => {
   const recordIn = ({ lines }: Whole, entity: string) =>
     lines.find((line) => line.entity === entity)?.record as Line['record']
 
-  test('a kind of record that the key may not write', async () => {
+  test('a kind of record that the key cannot write', async () => {
     const bea = await person(t)
     await bea.fetch('POST', '/api/notes', { title: 'N', content: 'x' })
     const note = { ...recordIn(await exported(bea), 'note'), id: Bun.randomUUIDv7(), slug: 'n-2' }
@@ -299,7 +299,7 @@ describe('an import refuses', () => {
     expect((await again('project', project)).status).toBe(200)
   })
 
-  test('to change a personal record of somebody else', async () => {
+  test('to change a personal record of someone else', async () => {
     const bea = await person(t)
     const eve = await member(t, bea, 'admin')
     await bea.fetch('POST', '/api/notes', { title: 'Diary', content: 'x', scope: 'personal' })
@@ -320,7 +320,7 @@ describe('an import refuses', () => {
   })
 })
 
-test('an import names what changed: parts by what they belong to, a task whose parent comes later', async () => {
+test('an import’s event names the changed records, also parts and a task whose parent comes later', async () => {
   const bea = await person(t)
   await full(bea)
   const { lines } = await exported(bea)
@@ -353,7 +353,7 @@ test('an import names what changed: parts by what they belong to, a task whose p
   expect((await bea.fetch('GET', `/api/tasks/${part}`)).body).toMatchObject({ parentId: parent, version: version + 1 })
 })
 
-test('an export shows addresses only to keys that may list members', async () => {
+test('an export contains addresses only for keys that can list members', async () => {
   const bea = await person(t)
   await bea.fetch('POST', '/api/notes', { title: 'N', content: 'x' })
   const peopleFor = async (scopes: string[]) => {
@@ -366,7 +366,7 @@ test('an export shows addresses only to keys that may list members', async () =>
   expect(await peopleFor(['notes:read', 'organizations:read'])).toEqual([{ id: bea.userId, email: bea.email }])
 })
 
-test('what was imported is forgotten with its record', async () => {
+test('the trace of an import is deleted with its record', async () => {
   const bea = await person(t)
   await bea.fetch('POST', '/api/notes', { title: 'N', content: 'x' })
   const whole = await exported(bea)
@@ -392,7 +392,7 @@ describe('a bundle', () => {
   const carried = (who: Person, { file, fingerprint }: { file: Buffer; fingerprint: string }) =>
     who.fetch<{ bundle: string }>('POST', '/api/sync/carry', { bundle: file.toString('base64'), fingerprint })
 
-  test('of one user is not carried by another', async () => {
+  test('of one user is refused from another', async () => {
     const bea = await person(t)
     expect((await carried(bea, device({ user: ada.email }))).status).toBe(403)
     expect((await carried(bea, device({ user: bea.email.toUpperCase() }))).status).toBe(200)
@@ -409,7 +409,7 @@ describe('a bundle', () => {
     expect((await carried(ada, many)).body).toMatchObject({ detail: expect.stringContaining('100001 lines') })
   })
 
-  test('with a key that cannot be encrypted to changes nothing', async () => {
+  test('with an invalid encryption key changes nothing', async () => {
     const { keys } = device()
     const key = rawPublic(keys.signing)
     const box = { ...keys, box: keys.signing }
@@ -445,7 +445,7 @@ const withKey =
   (method, path, body) =>
     call(t, method, path, body, { authorization: `Bearer ${key}` })
 
-test('three versions of a field come together', () => {
+test('the import compares three versions of each field', () => {
   const fields = { title: 'value', tags: 'set' } as const
   const at = (title: string, ...tags: string[]) => ({ title, tags })
   expect(compared(fields, at('a', 'x'), at('a', 'x'), at('b', 'x', 'y'))).toEqual({

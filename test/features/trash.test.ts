@@ -21,7 +21,7 @@ const earlier = async (id: string, table: string, hours: number) => {
     )
 }
 
-test('everything that can be restored is listed with its path, and comes back by it', async () => {
+test('everything that can be restored is listed with its path, and restored by it', async () => {
   const { member, other, viewer, stranger } = await newTeam()
   const made = await oneOfEach(member, { kinds: [...new Set([...restorableNames, 'project' as const])] })
   for (const kind of containersLast(restorableNames)) {
@@ -42,7 +42,7 @@ test('everything that can be restored is listed with its path, and comes back by
   }
 })
 
-test('a member finds what they deleted in a day, an administrator what anybody deleted in thirty', async () => {
+test('a member sees what they deleted within a day, an administrator everything within thirty days', async () => {
   const team = await newTeam()
   const { member, admin, other, viewer, stranger, project } = team
   const [a, b] = [
@@ -67,7 +67,7 @@ test('a member finds what they deleted in a day, an administrator what anybody d
   expect(await titles(admin)).toEqual(['Theirs'])
 })
 
-test('what is in a project that was deleted, or is private, is not listed', async () => {
+test('records of a deleted or private project are not listed', async () => {
   const team = await newTeam()
   const { owner, admin, member, project } = team
   const task = await newTask(member, project, { title: 'Inside' })
@@ -83,7 +83,7 @@ test('what is in a project that was deleted, or is private, is not listed', asyn
   expect(await titles(admin, '?kind=note')).toEqual([])
 })
 
-test('an earlier deletion gives no right to undo a later one, nor does one before losing the role', async () => {
+test('an earlier deletion gives no right to undo a later one, or after losing the role', async () => {
   const { owner, member, project } = await newTeam()
   const task = await newTask(member, project, { title: 'Twice' })
   await remove(member, task)

@@ -125,7 +125,7 @@ describe('actions of a machine', () => {
     await expectRefusal(t, await stranger.fetch('GET', path), 404, 'not_found')
   })
 
-  test('run, and return the result, the output and what they took', async () => {
+  test('run, and return the result, the output and the time they took', async () => {
     const asked = await ask(colleague, greet())
     expect(asked.status).toBe(201)
     expect(asked.headers.get('location')).toBe(`/api/tunnels/${box.tunnel.id}/actions/${asked.body.id}`)
@@ -155,7 +155,7 @@ describe('actions of a machine', () => {
     })
   })
 
-  test('are refused where the server or the machine says no', async () => {
+  test('are refused if the server or the machine forbids them', async () => {
     await expectRefusal(t, await ask(viewer, { type: 'ping' }), 403, 'forbidden')
     await expectRefusal(t, await ask(stranger, { type: 'ping' }), 404, 'not_found')
     await expectRefusal(
@@ -190,12 +190,12 @@ describe('actions of a machine', () => {
     await owner.fetch('PUT', `/api/tunnels/${box.tunnel.id}`, { access: 'organization' })
   })
 
-  test('ask at the machine where it wants so', async () => {
+  test('ask for confirmation at the machine if it is set so', async () => {
     const asked = await ask(owner, { type: 'run_command', params: { command: 'careful' } })
     expect(asked.body.state).toBe('succeeded')
   })
 
-  test('are cancelled by their caller and who governs the tunnel', async () => {
+  test('are cancelled by their caller and by managers of the tunnel', async () => {
     const running = (await ask(colleague, sleeping, 0)).body
     await until(async () => (await get(colleague, running)).state === 'running')
     const other = await member(t, owner, 'member')
@@ -244,7 +244,7 @@ describe('actions of a machine', () => {
     await ended
   })
 
-  test('wait while the tunnel is paused, and are sent when it is not', async () => {
+  test('wait while the tunnel is paused, and are sent afterwards', async () => {
     const { running, fifth } = await fillPlaces()
     const pause = (paused: boolean) => owner.fetch('PUT', `/api/tunnels/${box.tunnel.id}`, { paused })
     await pause(true)
@@ -257,7 +257,7 @@ describe('actions of a machine', () => {
     await until(() => hasSucceeded(fifth))
   })
 
-  test('end also if the database fails for a moment', async () => {
+  test('end even if the database fails for a moment', async () => {
     const run = (statement: string) => t.app.driver.query(statement)
     // A sequence goes on although its transaction was rolled back, so only the first attempt fails.
     await run('create sequence attempts')
@@ -275,7 +275,7 @@ describe('actions of a machine', () => {
     }
   })
 
-  test('one key stands for one action', async () => {
+  test('with one idempotency key are one action', async () => {
     const key = { 'idempotency-key': unique('key') }
     const path = `/api/tunnels/${box.tunnel.id}/actions?wait=25`
     const twice = await Promise.all(times(2, () => owner.fetch<TunnelAction>('POST', path, { type: 'ping' }, key)))
@@ -284,8 +284,8 @@ describe('actions of a machine', () => {
   })
 })
 
-describe('a machine that is away', () => {
-  test('gets what waited for it, and within a minute only', async () => {
+describe('an offline machine', () => {
+  test('receives its waiting actions if it returns within a minute', async () => {
     const { tunnel, machine } = await claimed()
     const first = connect(machine)
     await isOnline(tunnel.id)
@@ -316,7 +316,7 @@ describe('a machine that is away', () => {
     await second.ended
   })
 
-  test('goes on with an action over a lost connection, and a restarted one has lost it', async () => {
+  test('continues an action after a lost connection, and has lost it after a restart', async () => {
     const { tunnel, machine } = await claimed()
     const first = connect(machine)
     await isOnline(tunnel.id)
@@ -346,7 +346,7 @@ describe('a machine that is away', () => {
   })
 })
 
-test('what is sent while the server stores what the machine offers is not taken for lost', async () => {
+test('an action sent while the server stores the machine’s offer is not treated as lost', async () => {
   const { tunnel, machine } = await claimed()
   const { agent, ended } = connect(machine)
   await isOnline(tunnel.id)
@@ -384,7 +384,7 @@ describe('a hostile machine', () => {
     return { session, socket, closed: closed.promise }
   }
 
-  test('says nothing about actions of others, and nothing twice', async () => {
+  test('cannot report on others’ actions, nor report twice', async () => {
     const theirs = (await ask(owner, sleeping, 0)).body
     await until(async () => (await get(owner, theirs)).state === 'running')
     const { tunnel, machine } = await claimed()
@@ -430,7 +430,7 @@ describe('a hostile machine', () => {
     expect((await ask(owner, { type: 'ping' })).body.state).toBe('succeeded')
   })
 
-  test('says what it offers as often as it likes, up to a limit', async () => {
+  test('can repeat its offer only up to a limit', async () => {
     const { tunnel, machine } = await claimed()
     const { session, closed } = await raw(machine)
     await until(() => t.app.tunnels.of(tunnel.id))
@@ -443,7 +443,7 @@ describe('a hostile machine', () => {
     await until(() => !t.app.tunnels.of(tunnel.id))
   })
 
-  test('does not stop the database with what is nested too deep for it', async () => {
+  test('cannot stop the database with deeply nested values', async () => {
     const { tunnel, machine } = await claimed()
     const { session, socket } = await raw(machine)
     const deep = (levels: number): object => JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`)
@@ -463,11 +463,11 @@ describe('a hostile machine', () => {
   })
 })
 
-describe('the history', () => {
+describe('the history of actions', () => {
   const historyOf = (who: Person) =>
     who.fetch<TunnelActionPage>('GET', `/api/tunnels/${box.tunnel.id}/actions/history?limit=200`)
 
-  test('is whole for who governs the tunnel, and one’s own for others', async () => {
+  test('is complete for managers of the tunnel, and one’s own for others', async () => {
     const [whole, own] = [(await historyOf(owner)).body.items, (await historyOf(colleague)).body.items]
     expect(new Set(whole.map(({ caller }) => caller.id))).toEqual(new Set([owner.userId, colleague.userId]))
     expect(new Set(own.map(({ caller }) => caller.id))).toEqual(new Set([colleague.userId]))
@@ -487,7 +487,7 @@ describe('the history', () => {
   })
 })
 
-describe('live', () => {
+describe('live output of actions', () => {
   /** Opens the hub as somebody and subscribes. */
   async function listening(who: Person, topics: string[]) {
     const { ticket } = (await who.fetch<{ ticket: string }>('POST', '/api/ws/ticket')).body
@@ -501,7 +501,7 @@ describe('live', () => {
     return { heard, subscribed, subscribe, close: () => socket.close() }
   }
 
-  test('output comes line by line to the caller and who governs the tunnel', async () => {
+  test('is sent line by line to the caller and to managers of the tunnel', async () => {
     const slow = (await ask(colleague, { type: 'run_command', params: { command: 'later' } }, 0)).body
     const topic = `record:${slow.id}`
     const [boss, caller, other] = await Promise.all([

@@ -224,7 +224,7 @@ describe("a tunnel's cookie on plain HTTP, where browsers send no Sec-Fetch-Site
     await until(() => t.app.tunnels.of(machine.tunnel.id)?.facts.access === 'public')
   })
 
-  test('does not count in a request that a page of another tunnel may have sent', async () => {
+  test('is ignored in a request that a page of another tunnel may have sent', async () => {
     // <img src> with a policy that hides the page, and without.
     const other = `http://web--other.localhost:${t.app.tunnels.listening}/`
     const tries: Record<string, string>[] = [{}, { referer: other }, { origin: 'null' }, { referer: 'no address' }]
@@ -233,7 +233,7 @@ describe("a tunnel's cookie on plain HTTP, where browsers send no Sec-Fetch-Site
     expect((await at('/', { cookie, 'upgrade-insecure-requests': '1' }, { method: 'POST' })).status).toBe(401)
   })
 
-  test("counts in navigations and in requests of the host's own pages, which may always send their address", async () => {
+  test("counts in navigations and in requests of the host's own pages", async () => {
     const own = `http://${hostOf('web')}`
     const tries: Record<string, string>[] = [
       { 'upgrade-insecure-requests': '1' },
@@ -249,7 +249,7 @@ describe("a tunnel's cookie on plain HTTP, where browsers send no Sec-Fetch-Site
 })
 
 describe('the host of a request to the listener', () => {
-  test('must be one', async () => {
+  test('must be given once', async () => {
     const two = await at('/', { host: `${hostOf('web')}, other.localhost` })
     expect(two.status).toBe(400)
   })
@@ -261,7 +261,7 @@ describe('the host of a request to the listener', () => {
 
   // Bun drops the host of an absolute target before a handler sees it (oven-sh/bun#33002). Once it no longer does, this
   // fails, and the response is 400.
-  test('is that of Host, whatever an absolute target says', async () => {
+  test('is taken from Host, whatever an absolute target says', async () => {
     const lines = [`Host: ${hostOf('web')}`, `Tutti-Authorization: Bearer ${owner.token}`, 'Connection: close']
     const client = await send(`GET http://web--other.localhost/ HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
     await until(() => statusOf(client) > 0)
@@ -288,7 +288,7 @@ describe('clients that send a body too slowly', () => {
     for (const { socket } of all) socket.destroy()
   })
 
-  test('take a share of the streams of a machine, so that others still reach it', async () => {
+  test('take only a share of a machine’s streams, so that others still reach it', async () => {
     const { network, visitors } = streamShares
     expect(await refusedOf(140, ['198.51.100.1'])).toBe(140 - network)
     expect((await at('/', from('198.51.100.1'))).status).toBe(429)
@@ -302,7 +302,7 @@ describe('clients that send a body too slowly', () => {
     expect((await at('/', { ...from('198.51.100.1'), ...byOwner() })).status).toBe(200)
   })
 
-  test('get 408 when nothing arrives any more, and their streams are free', async () => {
+  test('get 408 when no more bytes arrive, and their streams become free', async () => {
     expect(connection()?.session.streams).toBe(streamShares.visitors)
     uploadLimits.idle = 1
     await until(() => connection()?.session.streams === 0)

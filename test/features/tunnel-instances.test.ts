@@ -19,7 +19,7 @@ import { times } from './support.ts'
 import { type ConnectedMachine, connectMachine } from './tunnel-support.ts'
 
 /** Two instances on one database: a machine is connected to one, and requests land on the other. */
-describe.skipIf(process.env.TEST_DB !== 'postgres')('two instances of one Postgres', () => {
+describe.skipIf(process.env.TEST_DB !== 'postgres')('with two instances on one Postgres', () => {
   let one: TestApp
   let two: TestApp
   let owner: Person
@@ -83,7 +83,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('two instances of one Postgr
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('actions that are asked for elsewhere run, and their output is heard there', async () => {
+  test('actions requested on the other instance run, and their output arrives there', async () => {
     const askTwo = <T>(method: string, path: string, body?: object) =>
       call<T>(two, method, path, body, { authorization: `Bearer ${owner.token}` })
     const path = `/api/tunnels/${machine.tunnel.id}/actions`
@@ -116,7 +116,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('two instances of one Postgr
       headers: { 'tutti-authorization': `Bearer ${(init.who ?? owner).token}` },
     })
 
-  test('a request that lands on the other instance reaches the machine, with its body and who is asking', async () => {
+  test('a request on the other instance reaches the machine, with its body and its user', async () => {
     expect(two.app.tunnels.of(machine.tunnel.id)).toBeUndefined()
     const asked = await at(two, '/a?b=1')
     expect([asked.status, await asked.json()]).toEqual([200, { path: '/a', user: owner.userId }])
@@ -131,7 +131,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('two instances of one Postgr
     expect(traffic?.requests).toBeGreaterThan(0)
   })
 
-  test('WebSockets, and agents that use MCP servers of the machine, too', async () => {
+  test('WebSockets and MCP servers of the machine work through the other instance', async () => {
     const address = `ws://127.0.0.1:${two.app.tunnels.listening}/t/${machine.tunnel.slug}/web/socket`
     const socket = new WebSocket(address, { headers: { 'tutti-authorization': `Bearer ${owner.token}` } })
     const got: unknown[] = []
@@ -155,7 +155,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('two instances of one Postgr
     await until(() => one.app.tunnels.of(machine.tunnel.id)?.session.streams === 0)
   })
 
-  test('what is forged, used before, too old or of somebody without the right is refused', async () => {
+  test('forged, repeated, outdated and unauthorized requests between instances are refused', async () => {
     const { generation = 0 } = one.app.tunnels.of(machine.tunnel.id) ?? {}
     const role = 'owner' as const
     const user = { id: owner.userId, email: owner.email, role }
@@ -199,7 +199,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('two instances of one Postgr
     expect((await fetch(path)).status).toBe(404)
   })
 
-  test('cookies of the server and headers that look like ours do not reach the service either', async () => {
+  test('cookies of the server and headers that look like ours do not reach the service', async () => {
     const headers = {
       'tutti-authorization': `Bearer ${owner.token}`,
       cookie: 'own=1; tutti_link=2; __Host-tutti_oauth=3',
@@ -212,7 +212,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('two instances of one Postgr
     expect(Object.keys(seen).filter((name) => name.includes('_'))).toEqual([])
   })
 
-  test('one network has one share of the streams of a machine, and stalled bodies end, on both together', async () => {
+  test('a network has one share of a machine’s streams, and stalled bodies end, across both instances', async () => {
     const open = { url: `http://127.0.0.1:${service.port}`, who: ['anyone'] }
     const shared = await connectMachine(one, owner, { services: { open }, access: 'public' })
     const { session } = one.app.tunnels.of(shared.tunnel.id) as Connection
@@ -247,7 +247,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('two instances of one Postgr
     await shared.stop()
   })
 
-  test('who loses a right on one instance has nothing open through the other, and is refused there', async () => {
+  test('a user who loses a right on one instance is disconnected and refused on the other', async () => {
     const team = { url: `http://127.0.0.1:${service.port}`, who: ['members'] }
     const shared = await connectMachine(one, owner, { services: { team }, access: 'organization' })
     const { id, slug } = shared.tunnel
@@ -284,7 +284,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('two instances of one Postgr
     await shared.stop()
   })
 
-  test('a rolling restart loses no request that was not in flight', async () => {
+  test('a rolling restart loses only requests that were in flight', async () => {
     const failed: unknown[] = []
     let isOver = false
     let done = 0

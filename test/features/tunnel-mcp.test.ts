@@ -74,7 +74,7 @@ async function connected(server: string, token: string): Promise<Client> {
 const names = async (client: Client) => (await client.listTools(undefined, patiently)).tools.map(({ name }) => name)
 const textOf = (result: object) => (result as { content: { text: string }[] }).content[0]?.text
 
-describe('an agent', () => {
+describe('an agent with a tunneled MCP server', () => {
   test('lists and calls the tools of a program on another machine, and leaves an entry for each call', async () => {
     const token = await mcpToken(t, owner)
     const client = await connected('mine', token)
@@ -96,7 +96,7 @@ describe('an agent', () => {
     await client.close()
   })
 
-  test('of the first generation of the client too, which hears of progress during a call', async () => {
+  test('that uses the first generation of the client receives progress during a call', async () => {
     const client = new V1Client({ name: 'test', version: '1' })
     const transport = new V1Http(new URL(address('team')), {
       requestInit: { headers: bearer(await mcpToken(t, colleague)) },
@@ -113,7 +113,7 @@ describe('an agent', () => {
     await client.close()
   })
 
-  test('sees only the tools that the machine names, and cannot call others', async () => {
+  test('sees and calls only the tools that the machine allows', async () => {
     const token = await mcpToken(t, colleague)
     for (const [server, allowed, other] of [
       ['team', ['echo', 'progress'], 'secret'],
@@ -130,7 +130,7 @@ describe('an agent', () => {
     await web.close()
   })
 
-  test('each session has a process of its own, which ends with it', async () => {
+  test('has a process of its own for each session, which ends with it', async () => {
     const token = await mcpToken(t, owner)
     const [one, two] = await Promise.all([connected('mine', token), connected('mine', token)])
     const pid = async (client: Client) =>
@@ -159,7 +159,7 @@ describe('an agent', () => {
   })
 })
 
-test('as actions, results say that they are a stranger’s, whatever the server says itself', async () => {
+test('results of tunneled tools are marked as foreign text, whatever the server says', async () => {
   const ask = (type: string, params: object) =>
     owner.fetch<TunnelAction>('POST', `/api/tunnels/${machine.tunnel.id}/actions?wait=25`, { type, params })
   const source = { kind: 'mcp_server', author: `mine on ${machine.tunnel.slug}`, trust: 'other' }
@@ -173,7 +173,7 @@ test('as actions, results say that they are a stranger’s, whatever the server 
   for (const { result } of past.body.items) expect(result ?? { _source: source }).toMatchObject({ _source: source })
 })
 
-test('a call that is cancelled as an action stops at the server too', async () => {
+test('cancelling a tunneled call as an action stops it at the MCP server', async () => {
   const path = `/api/tunnels/${machine.tunnel.id}/actions`
   const ask = (body: object, query = '') => owner.fetch<TunnelAction>('POST', `${path}${query}`, body)
   const said = async () => ((await Bun.file(log).exists()) ? (await Bun.file(log).text()).split('\n') : [])
@@ -191,7 +191,7 @@ test('a call that is cancelled as an action stops at the server too', async () =
   expect(again.body.state).toBe('succeeded')
 })
 
-describe('rights', () => {
+describe('access to a tunneled MCP server', () => {
   const hello = {
     jsonrpc: '2.0',
     id: 1,
@@ -204,7 +204,7 @@ describe('rights', () => {
     return answer
   }
 
-  test('need an MCP token with the scope, and the toolset where the token is restricted', async () => {
+  test('needs an MCP token with the scope, and the toolset if the token is restricted', async () => {
     const bare = await tried(undefined)
     expect([bare.status, bare.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="tutti"'])
     expect((await tried(owner.token)).status).toBe(401)
@@ -216,7 +216,7 @@ describe('rights', () => {
     expect((await tried(await mcpToken(t, owner, { toolsets: ['core', 'tunnels'] }))).status).toBe(200)
   })
 
-  test('a program that a person let in has those of its permission, until it is withdrawn', async () => {
+  test('is part of the permission of a program, until it is withdrawn', async () => {
     const program = await Program.registered(t)
     const { access_token: full } = await program.tokens(owner, { scopes: ['tunnels:write'] })
     const { access_token: narrow } = await program.tokens(owner, { scopes: ['tasks:write'] })
@@ -229,7 +229,7 @@ describe('rights', () => {
     await client.close().catch(() => undefined)
   })
 
-  test('are those of the tunnel and of the machine', async () => {
+  test('needs the consent of both the tunnel and the machine', async () => {
     const [mine, theirs, seen, foreign] = await Promise.all([
       mcpToken(t, owner),
       mcpToken(t, colleague),
@@ -250,7 +250,7 @@ describe('rights', () => {
     expect((await tried(mine, 'broken')).body).toMatchObject({ error: { message: 'The server has ended.' } })
   })
 
-  test('the record names the servers with their addresses, and no answer can be a page of this server', async () => {
+  test('is listed with the addresses of the servers, and no answer can be a page of this server', async () => {
     const seen = (await owner.fetch<Tunnel>('GET', `/api/tunnels/${machine.tunnel.id}`)).body
     expect(seen.mcpServers).toContainEqual({
       name: 'team',
@@ -268,7 +268,7 @@ describe('rights', () => {
   })
 })
 
-test('a person speaks JSON-RPC with a server over a WebSocket', async () => {
+test('a person speaks JSON-RPC with a tunneled server over a WebSocket', async () => {
   const { ticket } = (await owner.fetch<{ ticket: string }>('POST', '/api/ws/ticket')).body
   const base = `${t.url.replace('http', 'ws')}/api/tunnels/${machine.tunnel.slug}/ws`
   const socket = new WebSocket(`${base}?mcp=mine&ticket=${ticket}`)

@@ -65,7 +65,7 @@ async function events(token: string): Promise<{ ended: Promise<unknown> }> {
   return { ended: (async () => reader?.read())().catch((error: unknown) => error) }
 }
 
-test('who is suspended, leaves, loses the role or the key has nothing open any more, and others keep theirs', async () => {
+test('a user who is suspended or loses team, role or key is disconnected; others stay connected', async () => {
   const kept = await onListener(owner.token)
   let isKept = true
   void kept.closed.then(() => {
@@ -94,7 +94,7 @@ test('who is suspended, leaves, loses the role or the key has nothing open any m
   expect(isKept).toBe(true)
 })
 
-test('pausing a tunnel and making it private ends what others have open', async () => {
+test('pausing a tunnel or making it private ends the open connections of others', async () => {
   const who = await member(t, owner, 'member')
   const change = (body: object) => owner.fetch('PUT', `/api/tunnels/${machine.tunnel.id}`, body)
   const [mine, theirs] = [await onListener(owner.token), await onApi(who.token)]
@@ -107,7 +107,7 @@ test('pausing a tunnel and making it private ends what others have open', async 
   await until(async () => (await get(who.token)).status === 200)
 })
 
-test('a request that the machine cannot read is refused, and its connection stays', async () => {
+test('a request that the machine cannot read is refused, and its connection stays open', async () => {
   const { generation } = t.app.tunnels.of(machine.tunnel.id) ?? {}
   const long = { ...by(owner.token), [`x-${'a'.repeat(300)}`]: '1' }
   expect((await fetch(`http://${path()}/`, { headers: long })).status).toBe(400)
@@ -116,12 +116,12 @@ test('a request that the machine cannot read is refused, and its connection stay
   expect(t.app.tunnels.of(machine.tunnel.id)?.generation).toBe(generation as number)
 })
 
-test('behind a proxy of the operator, the service and the limits know the client itself', async () => {
+test('behind an operator’s proxy, the service and the limits use the client’s own address', async () => {
   const headers = { ...by(owner.token), 'x-forwarded-for': '198.51.100.7, 203.0.113.9' }
   expect(await (await fetch(`http://${path()}/`, { headers })).text()).toBe('203.0.113.9')
 })
 
-test('who acts as somebody else gets no machine in: neither a socket to one nor a credential for one', async () => {
+test('an impersonator can neither open a socket to a machine nor create a credential for one', async () => {
   const started = await admin.fetch<{ token: string }>('POST', `/api/admin/users/${owner.userId}/impersonate`, {
     reason: 'ticket 42',
   })
@@ -132,7 +132,7 @@ test('who acts as somebody else gets no machine in: neither a socket to one nor 
   expect((await asked('POST', '/api/tunnels/register', { tunnelId: machine.tunnel.id })).status).toBe(403)
 })
 
-test('a nonce ends with the credentials of whoever asked for it', async () => {
+test('a nonce ends with the credentials of its creator', async () => {
   const eve = await person(t)
   const { nonce } = (await eve.fetch<TunnelRegistered>('POST', '/api/tunnels/register', { name: unique('Box') })).body
   const change = { currentPassword: PASSWORD, newPassword: 'seven quiet lamps at dusk' }
@@ -141,7 +141,7 @@ test('a nonce ends with the credentials of whoever asked for it', async () => {
   expect((await call(t, 'POST', '/api/tunnels/claim', { nonce, ...about })).status).toBe(401)
 })
 
-test('where browsers use TLS, a code never leaves one without it, whatever the link says', async () => {
+test('where browsers use TLS, a code is never sent without it, whatever the link says', async () => {
   const own = await testApp({
     APP_URL: 'https://tutti.example.com',
     TUNNEL_PORT: String(freePort()),

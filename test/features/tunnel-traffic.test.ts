@@ -74,7 +74,7 @@ test('each server-sent event arrives before the next is sent', async () => {
   await until(() => t.app.tunnels.of(machine.tunnel.id)?.session.streams === 0)
 })
 
-test('a slow reader of a large body holds up nobody, and no byte goes to another request', async () => {
+test('a slow reader of a large body delays no other request, and no bytes are mixed up', async () => {
   const reader = (await at('/large')).body?.getReader()
   let read = 0
   let isWhole = true
@@ -97,7 +97,7 @@ test('a slow reader of a large body holds up nobody, and no byte goes to another
   expect([read, isWhole]).toEqual([MEGABYTES << 20, true])
 }, 600_000)
 
-test('a machine whose connection froze is replaced by its next one, and what waited for it ends', async () => {
+test('a machine whose connection froze is replaced by its next one, and waiting requests end', async () => {
   let isFrozen = false
   const proxy = freezable(Number(new URL(t.url).port), () => isFrozen)
   const frozen = await connectMachine(t, owner, {

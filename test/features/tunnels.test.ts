@@ -31,8 +31,8 @@ const claim = (nonce: string) => call<TunnelClaimed>(t, 'POST', '/api/tunnels/cl
 const beat = (token: string, body: object = { generation: 1, services: [] }) =>
   call(t, 'POST', '/api/tunnels/heartbeat', body, { authorization: `Bearer ${token}` })
 
-describe('the record', () => {
-  test('is registered by a member, claimed once with the nonce, and seen by the team', async () => {
+describe('the record of a tunnel', () => {
+  test('is created by a member, claimed once with the nonce, and visible to the team', async () => {
     const registered = await register(owner, { name: 'Build machine', slug: unique('build').slice(0, 30) })
     expect(registered.status).toBe(201)
     const { tunnel, nonce } = registered.body
@@ -57,7 +57,7 @@ describe('the record', () => {
     await expectRefusal(t, await register(colleague, { tunnelId: tunnel.id }), 403, 'forbidden')
   })
 
-  test('an old, a wrong and a used nonce look alike', async () => {
+  test('is refused alike to an old, a wrong and a used nonce', async () => {
     const { nonce } = (await register(owner)).body
     clock.forward({ minutes: 5, seconds: 1 })
     const old = await claim(nonce)
@@ -66,7 +66,7 @@ describe('the record', () => {
     expect((old.body as never as { detail: string }).detail).toBe((wrong.body as never as { detail: string }).detail)
   })
 
-  test('the credential of a machine does nothing but serve its tunnel', async () => {
+  test('gives its machine a credential that can only serve the tunnel', async () => {
     const { nonce, tunnel } = (await register(owner)).body
     const { token } = (await claim(nonce)).body
     const headers = { authorization: `Bearer ${token}` }
@@ -84,7 +84,7 @@ describe('the record', () => {
     expect((await beat(token)).status).toBe(401)
   })
 
-  test('changes are versioned, and a slug rests for others after the tunnel is gone', async () => {
+  test('is versioned, and its slug stays reserved after the tunnel is deleted', async () => {
     const slug = unique('slug').slice(0, 30)
     const { tunnel } = (await register(owner, { name: 'One', slug })).body
     const changed = await owner.fetch<Tunnel>('PUT', `/api/tunnels/${tunnel.id}`, { paused: true, labels: ['linux'] })
@@ -102,7 +102,7 @@ describe('the record', () => {
     expect((await register(stranger, { name: 'Two', slug })).status).toBe(201)
   })
 
-  test('a slug that a tunnel had before it was renamed rests for others too', async () => {
+  test('keeps its former slug reserved after it is renamed', async () => {
     const slug = unique('old').slice(0, 30)
     const keeper = await person(t)
     const { tunnel } = (await register(keeper, { name: 'One', slug })).body
@@ -117,7 +117,7 @@ describe('the record', () => {
     expect((await register(stranger, { name: 'Two', slug })).status).toBe(201)
   })
 
-  test('a user has at most ten, also when they register at once', async () => {
+  test('is limited to ten for each user, even if they are created at once', async () => {
     const busy = await person(t)
     const answers = await Promise.all(times(12, () => register(busy)))
     expect(statuses(answers)).toEqual([...times(10, () => 201), 409, 409])
@@ -235,7 +235,7 @@ describe('a connected machine', () => {
     expect(status.services.find(({ name }) => name === 'gone')?.ok).toBe(false)
   })
 
-  test('gets requests as they are, without our credentials and with who is asking', async () => {
+  test('receives requests unchanged, without our credentials and with the user', async () => {
     const response = await at('web', '/a%20b/c?x=1&x=2', {
       headers: {
         ...by(owner),
@@ -260,7 +260,7 @@ describe('a connected machine', () => {
     expect(served.at(-1)).toMatchObject({ service: 'web', method: 'GET', status: 200, user: owner.email })
   })
 
-  test('bodies pass both ways, large ones too, and events as they come', async () => {
+  test('passes bodies both ways, large ones too, and events as they arrive', async () => {
     const body = new Uint8Array(2_500_000).map((_, i) => i % 251)
     const echoed = await at('web', '/echo', { method: 'POST', body, headers: by(owner) })
     expect(echoed.headers.get('x-length')).toBe('2500000')
@@ -277,7 +277,7 @@ describe('a connected machine', () => {
     await until(() => t.app.tunnels.of(tunnel.id)?.session.streams === 0)
   })
 
-  test('who may reach it: server and machine both decide', async () => {
+  test('is reached by users whom both server and machine allow', async () => {
     const tries = async (name: string) =>
       Promise.all(
         [owner, colleague, viewer, stranger, undefined].map(
@@ -304,7 +304,7 @@ describe('a connected machine', () => {
     expect((await at('web', '/', { headers: { 'tutti-authorization': `Bearer ${token}` } })).status).toBe(200)
   })
 
-  test('what is not there or fails is said, and never hangs', async () => {
+  test('gives an error for missing and failing services, and never hangs', async () => {
     expect((await at('nothing', '/', { headers: by(owner) })).status).toBe(404)
     expect((await at('gone', '/', { headers: by(owner) })).status).toBe(502)
     expect((await at('web', '/', { headers: by(owner) }, 'no-such')).status).toBe(404)
@@ -322,7 +322,7 @@ describe('a connected machine', () => {
     )
   })
 
-  test('no request of a client and no response of a service ends the connection of the machine', async () => {
+  test('stays connected whatever a client requests or a service responds', async () => {
     const say = async (method: string, target: string, more: Record<string, string> = {}): Promise<string> => {
       const headers = { host: `web--${tunnel.slug}.localhost:${t.app.tunnels.listening}`, ...by(owner), ...more }
       const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
@@ -363,7 +363,7 @@ describe('a connected machine', () => {
     expect((await at('web', '/', { headers: by(owner) })).status).toBe(200)
   })
 
-  test('two Host headers choose no service, and the machine gets nothing', async () => {
+  test('receives nothing of a request with two Host headers', async () => {
     const port = t.app.tunnels.listening as number
     const listener = { ...t, server: { ...t.server, port } }
     const mine = `Host: web--${tunnel.slug}.localhost:${port}`
@@ -381,7 +381,7 @@ describe('a connected machine', () => {
     expect((await ask(mine))?.status).toBe(200)
   })
 
-  test('by path, pages are sandboxed and nothing is stored for the origin', async () => {
+  test('serves pages by path in a sandbox, and stores nothing for the origin', async () => {
     const response = await fetch(`http://127.0.0.1:${t.app.tunnels.listening}/t/${tunnel.slug}/web/x?y=1`, {
       headers: by(owner),
     })
@@ -403,7 +403,7 @@ describe('a connected machine', () => {
     expect((await fetch(`${t.url}/t/${tunnel.slug}/web/`, { headers: by(owner) })).status).toBe(404)
   })
 
-  test('WebSockets pass, with their subprotocol, kinds of messages and close codes', async () => {
+  test('passes WebSockets with their subprotocol, message kinds and close codes', async () => {
     const { listening } = t.app.tunnels
     const socket = new WebSocket(`ws://127.0.0.1:${listening}/t/${tunnel.slug}/web/socket`, {
       headers: by(owner),
@@ -429,7 +429,7 @@ describe('a connected machine', () => {
     await until(() => t.app.tunnels.of(tunnel.id)?.session.streams === 0)
   })
 
-  test('a user opens a WebSocket to a service on the API itself, with a ticket', async () => {
+  test('is reached by a WebSocket on the API itself, with a ticket', async () => {
     const address = (more: string) =>
       `${t.url.replace('http', 'ws')}/api/tunnels/${tunnel.slug}/ws?path=/socket&${more}`
     const { ticket } = (await owner.fetch<{ ticket: string }>('POST', '/api/ws/ticket')).body
@@ -453,7 +453,7 @@ describe('a connected machine', () => {
     await until(() => t.app.tunnels.of(tunnel.id)?.session.streams === 0)
   })
 
-  test('a browser signs in on the dashboard and gets a cookie for this one host', async () => {
+  test('is reached by a browser that signs in on the dashboard and gets a cookie for this one host', async () => {
     const host = `web--${tunnel.slug}.localhost:${t.app.tunnels.listening}`
     const page = { accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
     const sent = await at('web', '/deep?x=1', { headers: page })
@@ -490,7 +490,7 @@ describe('a connected machine', () => {
       expect((await at('web', '/', { method: 'POST', headers: { cookie, ...forged } })).status).toBe(401)
   })
 
-  test('who is suspended or leaves the team is cut off at once, with their requests', async () => {
+  test('cuts off a user who is suspended or leaves the team, with their requests', async () => {
     const url = `http://127.0.0.1:${service.port}`
     const admin = await person(t, { admin: true })
     const ways: ((who: Person) => Promise<{ status: number }>)[] = [
@@ -511,7 +511,7 @@ describe('a connected machine', () => {
     }
   })
 
-  test('a new claim cuts the machine before it off', async () => {
+  test('is disconnected by a new claim', async () => {
     const first = await connected({ web: { url: `http://127.0.0.1:${service.port}` } })
     const { nonce } = (await register(owner, { tunnelId: first.tunnel.id })).body
     expect(t.app.tunnels.of(first.tunnel.id)).toBeDefined()
@@ -520,7 +520,7 @@ describe('a connected machine', () => {
     expect((await beat(first.machine.token)).status).toBe(401)
   })
 
-  test('a later connection takes the place of an earlier one, and losing the right cuts it', async () => {
+  test('is replaced by a later connection, and disconnected when it loses the right', async () => {
     const url = `http://127.0.0.1:${service.port}`
     const first = await connected({ web: { url } })
     const second = new Agent({ machine: first.machine, retryMs: [5, 20] })

@@ -48,8 +48,8 @@ const note = async (ctx: Ctx, title: string) => (await notes.create(ctx, { title
 const left = async (table: PgTable, column: AnyColumn, values: string[]) =>
   (await t.app.db.select({ n: count() }).from(table).where(inArray(column, values)))[0]?.n
 
-describe('deleted things', () => {
-  test('stay 30 days and then go for good; live ones stay', async () => {
+describe('deleted records', () => {
+  test('are kept for 30 days and then deleted permanently; others stay', async () => {
     const ctx = await asAda()
     const old = await notes.create(ctx, { title: 'old' })
     const kept = await notes.create(ctx, { title: 'kept' })
@@ -76,7 +76,7 @@ describe('deleted things', () => {
     expect(await run()).toMatchObject({ notes: 0, projects: 0 })
   })
 
-  test('go after what hangs on them, a little at a time: nothing is left to a cascade, which has no end', async () => {
+  test('are deleted after their dependents and in small steps, without an unbounded cascade', async () => {
     clock.forward({ days: 31 })
     await run()
     const team = await organizations.create(await asAda(), { name: unique('team') })
@@ -90,7 +90,7 @@ describe('deleted things', () => {
     expect(await run()).toMatchObject({ tasks: 3, stories: 1, epics: 1, notes: 2, projects: 1, organizations: 1 })
   })
 
-  test('links go with what they tie', async () => {
+  test('take their links with them', async () => {
     const ctx = await asAda()
     const [gone, kept, other] = [await note(ctx, 'gone'), await note(ctx, 'kept'), await note(ctx, 'other')]
     const tie = (a: string, b: string) => createLink(ctx, { fromType: 'note', fromId: a, toType: 'note', toId: b })
@@ -104,7 +104,7 @@ describe('deleted things', () => {
     expect(await left(links, links.id, [stays.id])).toBe(1)
   })
 
-  test('of every kind go: whatever table can hide a row, or belongs to a team or project', async () => {
+  test('of every kind are deleted, in every table that can hide a row or belongs to a team or project', async () => {
     const own = await ownApp(clock.now)
     try {
       const { owner } = await world(own)
@@ -166,7 +166,7 @@ describe('deleted things', () => {
     }
   })
 
-  test('are found by an index wherever the database has to look for what hangs on them', async () => {
+  test('have an index on every foreign key that a cascade uses', async () => {
     const { rows } = await t.app.driver.query(
       `select f.conrelid::regclass::text, a.attname::text from pg_constraint f join pg_attribute a on a.attrelid = f.conrelid and a.attnum = f.conkey[1]
        where f.contype = 'f' and f.confdeltype = 'c' and exists (select 1 from pg_attribute where attrelid = f.confrelid and attname = 'deleted_at')
@@ -175,7 +175,7 @@ describe('deleted things', () => {
     expect(rows).toEqual([])
   })
 
-  test('an organization takes everything in it along', async () => {
+  test('include everything in a deleted organization', async () => {
     const team = await organizations.create(await asAda(), { name: unique('team') })
     const ctx = await asAda(team.id)
     const project = await projects.create(ctx, { name: 'In it' })
@@ -190,7 +190,7 @@ describe('deleted things', () => {
   })
 })
 
-test('audit and activity stay 365 days', async () => {
+test('audit and activity are kept for 365 days', async () => {
   const note = await notes.create(await asAda(), { title: 'long ago' })
   const traces = async () =>
     (await t.app.db.select().from(events).where(eq(events.subjectId, note.id))).map((e) => e.type)
@@ -204,7 +204,7 @@ test('audit and activity stay 365 days', async () => {
   expect((await notes.get(await asAda(), { ref: note.id })).title).toBe('long ago')
 })
 
-test('idempotency keys stay 24 hours, counters and refresh tokens as long as they count', async () => {
+test('idempotency keys are kept for 24 hours, counters and refresh tokens as long as they count', async () => {
   const grace = await person(t)
   const key = unique('key')
   await grace.fetch('POST', '/api/notes', { title: 'once' }, { 'idempotency-key': key })
@@ -237,7 +237,7 @@ test('idempotency keys stay 24 hours, counters and refresh tokens as long as the
   expect([await tokens(), await left(counters, counters.key, [`${wrong}-2`])]).toEqual([0, 0])
 })
 
-test('codes and links go when they have run out, used or not; what the mails said goes with them', async () => {
+test('codes and links are deleted when they expire, used or not, with the text of their mails', async () => {
   const grace = await person(t)
   const secrets = (purpose: 'reset' | 'verify_email') =>
     t.app.db.$count(oneTimeSecrets, and(eq(oneTimeSecrets.purpose, purpose), eq(oneTimeSecrets.userId, grace.userId)))
@@ -272,7 +272,7 @@ test('codes and links go when they have run out, used or not; what the mails sai
   expect(await secrets('reset')).toBe(0)
 })
 
-test('runs every hour as a job, and for the machine only', async () => {
+test('the upkeep runs every hour as a job, and for the machine only', async () => {
   const job = jobs.find((j) => j.name === 'upkeep.purge')
   expect(job?.every).toBe('17 * * * *')
   expect(await failure(purge(await asAda(), {}))).toMatchObject({ code: 'forbidden' })

@@ -40,8 +40,8 @@ const stored = async (id: string) =>
   ).rows
 const routes = ['/api/settings/avatar', '/api/settings/cover', '/api/team/avatar']
 
-describe('a picture of oneself', () => {
-  test.each(pictures)('%s is taken, and seen by anyone who has its address', async (_name, type, bytes) => {
+describe('a user’s own picture', () => {
+  test.each(pictures)('of type %s is accepted, and visible to anyone with its address', async (_name, type, bytes) => {
     const who = await person(t)
     const answer = await who.fetch<Shown>(
       'POST',
@@ -67,7 +67,7 @@ describe('a picture of oneself', () => {
     expect(seen.headers.get('set-cookie')).toBeNull()
   })
 
-  test('it is announced, and the version rises', async () => {
+  test('is announced by an event, and raises the version', async () => {
     const who = await person(t)
     const before = (await who.fetch<Shown>('GET', '/api/auth/me')).body
     const avatar = await who.fetch<Shown>('POST', '/api/settings/avatar', pictureForm())
@@ -79,7 +79,7 @@ describe('a picture of oneself', () => {
     expect(await stored(who.userId)).toHaveLength(2)
   })
 
-  test('a new one replaces the old one, whose bytes are gone', async () => {
+  test('replaces the old one, whose bytes are deleted', async () => {
     const who = await person(t)
     const put = async (bytes: Uint8Array) =>
       (await who.fetch<Shown>('POST', '/api/settings/avatar', pictureForm(bytes))).body.avatarUrl
@@ -90,7 +90,7 @@ describe('a picture of oneself', () => {
     expect(await stored(who.userId)).toEqual([['avatar', 'image/gif', 12, 8]])
   })
 
-  test('it can be taken away, twice', async () => {
+  test('can be removed, twice', async () => {
     const who = await person(t)
     const { avatarUrl } = (await who.fetch<Shown>('POST', '/api/settings/avatar', pictureForm())).body
     const { coverUrl } = (await who.fetch<Shown>('POST', '/api/settings/cover', pictureForm())).body
@@ -103,7 +103,7 @@ describe('a picture of oneself', () => {
     expect(await stored(who.userId)).toEqual([])
   })
 
-  test('two at once: one stays, and nothing is left of the other', async () => {
+  test('is one of two uploaded at once, and the other leaves nothing', async () => {
     const who = await person(t)
     for (let round = 0; round < 4; round++) {
       const answers = await Promise.all(times(2, () => who.fetch<Shown>('POST', '/api/settings/avatar', pictureForm())))
@@ -115,7 +115,7 @@ describe('a picture of oneself', () => {
     }
   })
 
-  test('based on an older version: 412, and the picture stays', async () => {
+  test('is refused with 412 at an older version', async () => {
     const who = await person(t)
     const { version, avatarUrl } = (await who.fetch<Shown>('POST', '/api/settings/avatar', pictureForm())).body
     for (const [method, body] of [['POST', pictureForm(gif())], ['DELETE', undefined]] as const)
@@ -126,7 +126,7 @@ describe('a picture of oneself', () => {
     ).toBe(200)
   })
 
-  test('a photo does not tell where it was taken', async () => {
+  test('does not contain the place where a photo was taken', async () => {
     const photo = jpeg([jpegSegment(0xe1, exif(6)), jpegSegment(0xfe, 'Grace at home')])
     const { avatarUrl } = (await ada.fetch<Shown>('POST', '/api/settings/avatar', pictureForm(photo))).body
     const { bytes } = await look(avatarUrl)
@@ -139,7 +139,7 @@ describe('a picture of oneself', () => {
     expect(rows).toEqual([[0, bytes.length]])
   })
 
-  test('who has it already is told so, and who never may is not', async () => {
+  test('is answered with 304 if the reader has it, and with 404 once it is removed', async () => {
     const { avatarUrl } = (await ada.fetch<Shown>('POST', '/api/settings/avatar', pictureForm())).body
     const tag = `"${idOf(avatarUrl)}"`
     for (const have of [tag, `W/${tag}`, `"x", ${tag}`]) {
@@ -153,7 +153,7 @@ describe('a picture of oneself', () => {
 })
 
 describe('the picture of a team', () => {
-  test('its admins set it, members and viewers do not, and their bytes are not even read', async () => {
+  test('is set by its admins; bodies of members and viewers are not even read', async () => {
     const owner = await person(t)
     const [manager, worker, viewer] = [
       await member(t, owner, 'admin'),
@@ -175,7 +175,7 @@ describe('the picture of a team', () => {
     expect(await stored(owner.organizationId)).toEqual([])
   })
 
-  test('nobody replaces the picture of another person or team', async () => {
+  test('cannot be replaced by another person or team', async () => {
     const [grace, joan] = [await person(t), await person(t)]
     const mine = (await grace.fetch<Shown>('POST', '/api/settings/avatar', pictureForm())).body.avatarUrl
     const ours = (await grace.fetch<Shown>('POST', '/api/team/avatar', pictureForm())).body.avatarUrl
@@ -191,7 +191,7 @@ describe('the picture of a team', () => {
     expect((await look(ours)).bytes).toEqual(png())
   })
 
-  test('without a credential 401, with a key that may only read 403', async () => {
+  test('needs a credential that can write: 401 without one, 403 with a read-only key', async () => {
     const reader = { authorization: `Bearer ${await apiKey(t, ada, ['read'])}` }
     const writer = { authorization: `Bearer ${await apiKey(t, ada, ['write'])}` }
     for (const path of routes) {
@@ -202,7 +202,7 @@ describe('the picture of a team', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('an upload is refused', () => {
   const refuse = async (
     body: FormData | string | object | undefined,
     status: number,
@@ -213,7 +213,7 @@ describe('what is refused', () => {
     return expectRefusal(t, answer, status, code)
   }
 
-  test('a body that only looks like an upload: 415', async () => {
+  test('with 415 if the body only looks like an upload', async () => {
     const lookalike = {
       file: { path: '/etc/passwd', filepath: '/etc/passwd', name: 'a.png', size: 1, mimetype: 'image/png' },
     }
@@ -243,7 +243,7 @@ describe('what is refused', () => {
     expect((await refuse(text, 422, 'invalid')).errors).toMatchObject([{ pointer: '/file', code: 'type' }])
   })
 
-  test('forms with more, less or something else in them', async () => {
+  test('if the form has additional, missing or other fields', async () => {
     const form = (...parts: [string, string | Blob][]) => {
       const made = new FormData()
       for (const [name, value] of parts) made.append(name, value as Blob)
@@ -280,7 +280,7 @@ describe('what is refused', () => {
     } // biome-ignore format: a table
   })
 
-  test('files that are no picture, whatever they are called: 415', async () => {
+  test('with 415 if the file is no picture, whatever its name', async () => {
     const svg = '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'
     for (const [content, name, type] of [
       [svg, 'a.png', 'image/png'], [svg, 'a.svg', 'image/svg+xml'], ['', 'empty.png', 'image/png'], ['<script>alert(1)</script>', 'a.png', 'image/png;charset=x'], ['GIF89a'.slice(0, 5), 'a.gif', 'image/gif'], ['%PDF-1.7', 'a.jpg', 'image/jpeg'],
@@ -288,7 +288,7 @@ describe('what is refused', () => {
       await refuse(pictureForm(Buffer.from(content), name, type), 415, 'unsupported_media') // biome-ignore format: a table
   })
 
-  test('pictures with something behind them, cut off, or far too large: 422 and 413', async () => {
+  test('with 422 or 413 if the picture has a tail, is cut off, or is far too large', async () => {
     for (const [, , bytes] of pictures)
       for (const tail of ['<script>alert(1)</script>', 'PK\x03\x04', '*/alert(1)//'])
         await refuse(pictureForm(Buffer.concat([bytes, Buffer.from(tail)])), 422, 'invalid')
@@ -297,7 +297,7 @@ describe('what is refused', () => {
     expect(detail).toBe('The picture has 50000 × 50000 pixels. The limits are 8192 pixels per side and 40 megapixels.')
   })
 
-  test('what the sender says of the file does not count', async () => {
+  test('or accepted by its bytes, whatever type the sender names', async () => {
     const who = await person(t)
     for (const [name, type] of [['a.svg', 'image/svg+xml'], ['a.php', 'application/x-php'], ['a.png', 'image/png;charset=x'], ['', ''], ['x'.repeat(300), 'x/y'], ['a\0.png', 'image/png'], ['../../../a.png', 'image/gif']] as const) {
       const { status, body } = await who.fetch<Shown>('POST', '/api/settings/avatar', pictureForm(png(), name || 'blob', type))
@@ -307,7 +307,7 @@ describe('what is refused', () => {
     } // biome-ignore format: a table
   })
 
-  test('1 MiB for an avatar and 5 MiB for a cover, exactly', async () => {
+  test('above 1 MiB for an avatar and 5 MiB for a cover', async () => {
     const who = await person(t)
     const sized = (bytes: number) => png([pngChunk('IDAT', Buffer.alloc(bytes - png().length - 12))])
     for (const [path, most] of [['/api/settings/avatar', 1 << 20], ['/api/team/avatar', 1 << 20], ['/api/settings/cover', 5 << 20]] as const) {
@@ -327,7 +327,7 @@ describe('what is refused', () => {
       ...more,
     ])
 
-  test('10 MB announced: 413 before a byte is sent; without end: 413 when the limit is passed', async () => {
+  test('with 413 before a byte is read if 10 MB are announced, or when an endless body passes the limit', async () => {
     for (const announced of [`Content-Length: ${10 << 20}`, 'Transfer-Encoding: chunked']) {
       const socket = await open(t)
       try {
@@ -343,7 +343,7 @@ describe('what is refused', () => {
     }
   })
 
-  test('a third upload while two are running: 429, and only for the sender', async () => {
+  test('with 429 while two others of the same sender are running', async () => {
     const who = await person(t)
     const slow = await Promise.all(times(2, () => open(t)))
     try {
@@ -362,7 +362,7 @@ describe('what is refused', () => {
     expect((await who.fetch('POST', '/api/settings/avatar', pictureForm())).status).toBe(200)
   })
 
-  test('many people at once all get theirs', async () => {
+  test('to none of many people at once', async () => {
     const people = await Promise.all(times(8, () => person(t)))
     const answers = await Promise.all(
       people.flatMap((who) => times(2, () => who.fetch('POST', '/api/settings/cover', pictureForm()))),
@@ -370,7 +370,7 @@ describe('what is refused', () => {
     expect(statuses(answers)).toEqual(Array(16).fill(200))
   })
 
-  test('thirty a minute are enough', async () => {
+  test('above thirty a minute', async () => {
     const clock = new TestClock()
     const own = await testApp({ background: 'off' }, clock.now)
     try {
@@ -386,7 +386,7 @@ describe('what is refused', () => {
   })
 })
 
-test('a caller reads at most 100 MiB of pictures a minute; what they have already is free', async () => {
+test('a caller reads at most 100 MiB of pictures a minute; 304 answers are free', async () => {
   const large = png([pngChunk('IDAT', Buffer.alloc((5 << 20) - 2000))])
   const { body } = await ada.fetch<Shown>('POST', '/api/settings/cover', pictureForm(large))
   const headers = { authorization: `Bearer ${await apiKey(t, ada)}` }
@@ -401,7 +401,7 @@ test('a caller reads at most 100 MiB of pictures a minute; what they have alread
   expect((await look(body.coverUrl, { authorization: `Bearer ${other.token}` })).status).toBe(200)
 })
 
-test('pictures go with their account', async () => {
+test('pictures are deleted with their account', async () => {
   const who = await person(t)
   const { avatarUrl } = (await who.fetch<Shown>('POST', '/api/settings/avatar', pictureForm())).body
   await t.app.driver.query('delete from memberships where user_id = $1', [who.userId])

@@ -114,20 +114,20 @@ afterAll(() =>
   ),
 )
 
-test('many passages are found by meaning as if all were compared, also before their vectors are in memory', async () => {
+test('many passages are found by meaning as if all were compared, even before their vectors are loaded', async () => {
   const values = near(sea)
   expect((await ask(ada, values))[0]).toBe(exact(values)[0] as string)
   await vectorsLoaded(t.app)
   expect(await recall(6)).toBe(1)
 })
 
-test('a filter that leaves none of the nearest still finds the best of the rest', async () => {
+test('a filter that excludes the nearest passages still finds the best of the rest', async () => {
   const values = near(sea, 0.2)
   expect(await ask(ada, values, { projectId })).toEqual(exact(values, (of) => of.projectId === projectId))
   expect(await ask(ada, values)).toEqual(exact(values, (of) => of.projectId === null))
 })
 
-test('what is stored is found at once, and what is deleted no more', async () => {
+test('a stored passage is found at once, and a deleted one no more', async () => {
   const values = near(land, 0.1)
   await ask(ada, values)
   await vectorsLoaded(t.app)
@@ -138,7 +138,7 @@ test('what is stored is found at once, and what is deleted no more', async () =>
   expect(await ask(ada, values)).toEqual(exact(values))
 })
 
-test('nobody else finds them; a project that moves takes them along', async () => {
+test('passages are found by their owner only, and move with their project', async () => {
   const values = near(sea, 0.1)
   const bob = await person(t, { name: 'Bob' })
   expect(await ask(bob, values)).toEqual([])
@@ -160,7 +160,7 @@ test('nobody else finds them; a project that moves takes them along', async () =
   expect(await ask(bob, values)).toEqual([])
 })
 
-test('vectors of owners with few take no memory, and those of others only while asked for and while they fit', async () => {
+test('vectors use memory only for owners with many, while they are used and while they fit', async () => {
   const values = near(sea)
   const bob = await person(t, { name: 'Bob' })
   const few = await store(bob, [values, near(land)], null)
@@ -189,7 +189,7 @@ test('vectors of owners with few take no memory, and those of others only while 
   expect(keeper.bytes).toBe(0)
 })
 
-test('codes of any length keep the order, and ids that are there already are not added again', () => {
+test('codes of any length keep the order, and existing ids are not added again', () => {
   for (const dimensions of [3, 5, 64, 1000]) {
     const codes = new VectorCodes(dimensions)
     expect(codes.nearest(new Float32Array(dimensions).fill(1), 3)).toEqual([])

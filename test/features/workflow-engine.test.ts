@@ -36,7 +36,7 @@ const outcome = (workflow: Workflow, from: ReturnType<typeof at>, move: Move): s
 }
 
 describe('the default workflow', () => {
-  test('is one that the rules for workflows let pass', () => {
+  test('passes the validation of workflows', () => {
     expect(problemsIn(defaultWorkflow)).toEqual([])
     expect(defaultWorkflow.states.filter((state) => isClosed(defaultWorkflow, state))).toEqual(['done'])
     expect(defaultWorkflow.states.filter((state) => isInReview(defaultWorkflow, state))).toEqual(['in_review'])
@@ -85,11 +85,11 @@ describe('the default workflow', () => {
     ['done', 'feature', undefined, 'refused'],
     ['elsewhere', 'feature', undefined, 'refused'],
   ]
-  test.each(rows)('%s of a %s advances with %j to: %s', (from, kind, evidence, expected) => {
+  test.each(rows)('moves %s of a %s with %j to: %s', (from, kind, evidence, expected) => {
     expect(outcome(defaultWorkflow, at(from, kind), { by: 'advance', evidence })).toBe(expected)
   })
 
-  test('a verdict counts in review only', () => {
+  test('accepts a verdict in review only', () => {
     for (const state of defaultWorkflow.states) {
       expect(outcome(defaultWorkflow, at(state), { by: 'approved' })).toBe(state === 'in_review' ? 'done' : 'refused')
       expect(outcome(defaultWorkflow, at(state), { by: 'changes_requested' })).toBe(
@@ -98,14 +98,14 @@ describe('the default workflow', () => {
     }
   })
 
-  test('a refused test result is named in the refusal', () => {
+  test('names a refused test result in the refusal', () => {
     const evidence: Evidence = { summary: 'x', tests: { command: 'bun test', passed: 9, failed: 2 } }
     expect(step(defaultWorkflow, at('in_testing'), { by: 'advance', evidence })).toMatchObject({
       missing: [{ needs: expect.stringContaining('(submitted: 9 passed, 2 failed)') }],
     })
   })
 
-  test('a feature behind a gate returns to the state in front of it, one in front of it stays', () => {
+  test('returns a feature behind a gate to the state in front of it; one in front of it stays', () => {
     const back = (gate: string) => defaultWorkflow.states.map((state) => stateBeforeGate(defaultWorkflow, gate, state))
     const [no, work, testing] = [undefined, 'in_progress', 'in_testing']
     expect(back('code_complete')).toEqual([no, no, work, work, work, no, work])
@@ -113,7 +113,7 @@ describe('the default workflow', () => {
     expect(back('unknown')).toEqual(defaultWorkflow.states.map(() => undefined))
   })
 
-  test('a bug passes over the state whose gate it skips, and only there', () => {
+  test('lets a bug skip a state whose gate does not apply, and only there', () => {
     const named = (to: string) =>
       outcome(defaultWorkflow, at('in_testing', 'bug'), { by: 'advance', to, evidence: tested })
     expect([named('in_review'), named('in_docs'), named('done')]).toEqual(['in_review', 'in_docs', 'refused'])
@@ -136,7 +136,7 @@ describe('the default workflow', () => {
     expect(outcome(own, at('review'), { by: 'approved' })).toBe('docs')
   })
 
-  test('naming the state changes nothing about what it takes', () => {
+  test('requires the same evidence if the state is named', () => {
     for (const from of defaultWorkflow.states)
       for (const to of [...defaultWorkflow.states, 'nowhere'])
         for (const evidence of [undefined, code, tested, documented]) {
@@ -147,7 +147,7 @@ describe('the default workflow', () => {
         }
   })
 
-  test('says what comes next and which gates there are', () => {
+  test('lists the next states and the gates', () => {
     expect(next(defaultWorkflow, at('in_progress'))).toMatchObject({
       to: 'in_testing',
       missing: [{ needs: 'what changed' }, {}],
@@ -164,11 +164,11 @@ describe('the default workflow', () => {
   })
 })
 
-describe('a workflow of one’s own', () => {
+describe('a custom workflow', () => {
   const two: Workflow = { initial: 'open', states: ['open', 'closed'], transitions: [{ from: 'open', to: 'closed' }] }
   const with_ = (change: Partial<Record<keyof Workflow, unknown>>) => ({ ...two, ...change })
 
-  test('may be small', () => {
+  test('can be small', () => {
     expect(problemsIn(two)).toEqual([])
     expect(workflowOf({ settings: { workflow: two } })).toEqual(two)
     expect(workflowOf({ settings: {} })).toBe(defaultWorkflow)
@@ -236,7 +236,7 @@ describe('a workflow of one’s own', () => {
       '/transitions',
     ],
   ]
-  test.each(broken)('%s is refused', (_what, workflow, pointer) => {
+  test.each(broken)('with %s is refused', (_what, workflow, pointer) => {
     expect(problemsIn(workflow)[0]?.pointer).toBe(pointer)
     expect(workflowOf({ settings: { workflow } })).toBe(defaultWorkflow)
   })
@@ -288,7 +288,7 @@ const anyMove: fc.Arbitrary<Move> = fc.oneof(
   fc.record({ by: fc.constantFrom('approved' as const, 'changes_requested' as const) }),
 )
 
-test('whatever the workflow and the calls: every step that is made is one of its transitions, with what its gate asks for', () => {
+test('every step in any workflow is one of its transitions, with the evidence of its gate', () => {
   fc.assert(
     fc.property(
       anyWorkflow,
@@ -321,7 +321,7 @@ test('whatever the workflow and the calls: every step that is made is one of its
   )
 })
 
-test('no sequence of calls reaches done without every gate', () => {
+test('no sequence of calls reaches done without passing every gate', () => {
   const calls = fc.array(
     fc.oneof(
       fc.record({
@@ -356,8 +356,8 @@ test('no sequence of calls reaches done without every gate', () => {
   expect(reached).toBeGreaterThan(50)
 })
 
-describe('the order of work', () => {
-  test('the shortest way to a feature that is waited for in the end, if there is one', () => {
+describe('the path between features', () => {
+  test('is the shortest one, if one exists', () => {
     const edges = ['a b', 'b c', 'c d', 'a d', 'x y'].map((pair) => ({
       from: pair[0] as string,
       to: pair[2] as string,
@@ -369,7 +369,7 @@ describe('the order of work', () => {
     expect(wayTo('a', [], edges)).toBeUndefined()
   })
 
-  test('is looked at once, however much there is: everybody else waits meanwhile', () => {
+  test('is found with one visit of each feature', () => {
     const edges = Array.from({ length: 100_000 }, (_, i) => ({
       from: `${i % 2000}`,
       to: `${(i % 2000) + 1 + Math.floor(i / 2000)}`,

@@ -34,8 +34,8 @@ import {
 fc.configureGlobal({ seed: 20261115 })
 beforeAll(start)
 
-describe('gates', () => {
-  test('all the way: each refuses without its evidence, keeps what was shown, and says what comes next', async () => {
+describe('a gate', () => {
+  test('refuses without its evidence, stores the evidence, and names the next state, up to done', async () => {
     const { author, member, project } = await newTeam()
     const { id } = await make(author, project)
     expect((await advance(author, id)).body).toMatchObject({
@@ -98,7 +98,7 @@ describe('gates', () => {
     ])
   })
 
-  test('a bug needs no documents and goes from in_testing to in_review', async () => {
+  test('is skipped by a bug, which needs no documents', async () => {
     const { author, member, project } = await newTeam()
     const { id, gates } = await make(author, project, { kind: 'bug' })
     expect(gates[2]).toEqual({ gate: 'docs_complete', state: 'skipped' })
@@ -110,14 +110,14 @@ describe('gates', () => {
     expect((await review(member, id, 'approved')).body.status).toBe('done')
   })
 
-  test('evidence where none is asked for is refused rather than lost', async () => {
+  test('refuses evidence that it does not ask for', async () => {
     const { author, project } = await newTeam()
     const { id } = await make(author, project)
     await expectRefusal(t, await advance(author, id, shown.code()), 409, 'conflict')
     await expectRefusal(t, await patch(author, id, { evidence: shown.code() }), 422, 'invalid')
   })
 
-  test('what came back from a review passes every gate again, also with the same evidence', async () => {
+  test('is passed again after a review requested changes, also with the same evidence', async () => {
     const { author, member, project } = await newTeam()
     const feature = await make(author, project, { assignee: people.author.email.toUpperCase() })
     await toReview(author, feature)
@@ -177,7 +177,7 @@ describe('gates', () => {
       expect((await advance(author, await inTesting(), evidence)).body.status).toBe('in_docs')
   })
 
-  test('a feature is not done while one of its tasks is open, unless an admin overrides it', async () => {
+  test('before done stays closed while a task of the feature is open, unless an admin overrides it', async () => {
     const { author, member, admin, project } = await newTeam()
     const tasks = await Promise.all(
       times(
@@ -223,7 +223,7 @@ describe('gates', () => {
     expect((await get(author, feature.id)).body).toMatchObject({ status: 'done', next: null })
   })
 
-  test('changes can be requested while tasks are open', async () => {
+  test('does not stop a review that requests changes while tasks are open', async () => {
     const { author, member, project } = await newTeam()
     const task = await author.fetch<Task>('POST', `/api/projects/${project.id}/tasks`, { title: 'Open' })
     const feature = await make(author, project, { taskIds: [task.body.key] })
@@ -231,7 +231,7 @@ describe('gates', () => {
     expect((await review(member, feature.id, 'changes_requested')).body.status).toBe('needs_edits')
   })
 
-  test('a status in PUT or PATCH goes through the same gates', async () => {
+  test('applies to a status in PUT or PATCH too', async () => {
     const { author, project } = await newTeam()
     const { id } = await make(author, project)
     const put = (change: object) => author.fetch<Feature>('PUT', `/api/projects/${project.slug}/features/${id}`, change)
@@ -255,7 +255,7 @@ describe('gates', () => {
     }
   })
 
-  test('the kind stays once work has begun', async () => {
+  test('fixes the kind of the feature once work has begun', async () => {
     const { author, project } = await newTeam()
     const { id } = await make(author, project)
     expect((await patch(author, id, { kind: 'bug' })).body.kind).toBe('bug')
@@ -265,7 +265,7 @@ describe('gates', () => {
     expect((await patch(author, id, { kind: 'feature', title: 'Same kind' })).body.title).toBe('Same kind')
   })
 
-  test('only a person who is signed in says verified', async () => {
+  test('accepts evidence as verified only from a signed-in person', async () => {
     const { author, project } = await newTeam()
     const { id } = await make(author, project)
     await advance(author, id)
@@ -288,7 +288,7 @@ describe('gates', () => {
     expect((await get(author, id)).body.evidence.map((e) => e.level)).toEqual(['verified'])
   })
 
-  test('of many at once one passes', async () => {
+  test('is passed by one of many simultaneous calls', async () => {
     const { author, member, project } = await newTeam()
     const { id } = await make(author, project)
     expect(
@@ -310,8 +310,8 @@ describe('gates', () => {
   })
 })
 
-describe('reviews', () => {
-  test('not by the author, unless the project allows it', async () => {
+describe('a review', () => {
+  test('is refused to the author, unless the project allows it', async () => {
     const { author, owner, viewer, stranger, project } = await newTeam()
     const feature = await make(author, project)
     await expectRefusal(t, await review(owner, feature.id, 'approved'), 409, 'conflict')
@@ -326,7 +326,7 @@ describe('reviews', () => {
     expect((await review(author, feature.id, 'approved')).body.status).toBe('done')
   })
 
-  test('the author is who brought evidence, also to one gate of many; not who had the idea', async () => {
+  test('is refused to everyone who submitted evidence, and allowed to the creator', async () => {
     const { author, member, owner, project } = await newTeam()
     const feature = await make(owner, project)
     await advance(author, feature.id)
@@ -338,7 +338,7 @@ describe('reviews', () => {
     expect((await review(owner, feature.id, 'approved')).body.status).toBe('done')
   })
 
-  test('are asked for: of who made it, or of those who manage the team', async () => {
+  test('is requested from the creator, or from managers of the team', async () => {
     const { author, member, project } = await newTeam()
     const idea = await make(member, project)
     await toReview(author, idea)
@@ -353,8 +353,8 @@ describe('reviews', () => {
   })
 })
 
-describe('override', () => {
-  test('an admin puts it anywhere, with a reason that is kept', async () => {
+describe('an override', () => {
+  test('lets an admin set any state, with a reason that is stored', async () => {
     const { admin, project, author, member, viewer, stranger } = await newTeam()
     const { id } = await make(author, project)
     for (const who of [author, member, viewer])
@@ -381,7 +381,7 @@ describe('override', () => {
     })
   })
 
-  test('not with a key, nor with a token', async () => {
+  test('is refused with a key or a token', async () => {
     const { admin, project } = await newTeam()
     const { id } = await make(admin, project)
     const key = await apiKey(t, people.admin)
@@ -403,8 +403,8 @@ describe('override', () => {
   })
 })
 
-describe('over MCP', () => {
-  test('a feature’s life; the agent cannot approve its own work, the person behind it can', async () => {
+describe('a feature over MCP', () => {
+  test('passes all gates; the agent cannot approve its own work, its person can', async () => {
     const { author, project } = await newTeam()
     const token = await mcpToken(t, author, { organizationId: project.organizationId })
     const feature = await connected(token, async (client) => {
@@ -445,7 +445,7 @@ describe('over MCP', () => {
     expect((await review(author, feature.id, 'approved')).body.status).toBe('done')
   })
 
-  test('an agent that submits files as tests or leaves a task open learns what is missing and the next call', async () => {
+  test('tells an agent what is missing and the next call, for wrong tests and open tasks', async () => {
     const { author, member, project } = await newTeam()
     const organizationId = project.organizationId
     const [mine, theirs] = [
@@ -487,7 +487,7 @@ describe('over MCP', () => {
     })
   })
 
-  test('the token’s project is the default; another agent reviews', async () => {
+  test('is in the token’s project by default, and reviewed by another agent', async () => {
     const { author, member, project, stranger } = await newTeam()
     const organizationId = project.organizationId
     const feature = await connected(
@@ -525,7 +525,7 @@ describe('over MCP', () => {
   })
 })
 
-test('no sequence of calls reaches done without every gate', async () => {
+test('no sequence of API calls reaches done without passing every gate', async () => {
   const { author, project } = await newTeam()
   const token = await mcpToken(t, author, { organizationId: project.organizationId })
   const at = async (who: Person) => {

@@ -120,7 +120,7 @@ describe('POST /api/workspaces/:id/invites', () => {
 })
 
 describe('POST /api/workspace-invites/:id/accept', () => {
-  test('brings a team of the invited person into the workspace', async () => {
+  test('adds a team of the invited person to the workspace', async () => {
     const { who, team, space, owner, sent } = await invited()
     expect((await read(who, sent.body)).body).toMatchObject({
       status: 'pending',
@@ -163,7 +163,7 @@ describe('POST /api/workspace-invites/:id/accept', () => {
     await expectRefusal(t, await accept(who, again.body, team), 409, 'conflict.exists')
   })
 
-  test('returns 404 for an invitation to somebody else', async () => {
+  test('returns 404 for an invitation to someone else', async () => {
     const { sent } = await invited()
     const { who, team } = await outsider('Mallory')
     const unconfirmed = await person(t)
@@ -175,7 +175,7 @@ describe('POST /api/workspace-invites/:id/accept', () => {
     await expectRefusal(t, await call(t, 'GET', `/api/workspace-invites/${sent.body.id}`), 401, 'unauthenticated')
   })
 
-  test('works once: of many answers at the same time one wins', async () => {
+  test('works once: of many simultaneous answers one succeeds', async () => {
     const { who, team, space, sent } = await invited()
     const second = (await who.fetch<Organization>('POST', '/api/teams', { name: unique('looms') })).body
     const answers = await Promise.all([
@@ -189,7 +189,7 @@ describe('POST /api/workspace-invites/:id/accept', () => {
     await expectRefusal(t, await accept(who, sent.body, second), 410, 'gone')
   })
 
-  test('is refused after the invitation has expired, or its inviter has lost the right to send it', async () => {
+  test('is refused after the invitation expired, or its inviter lost the right to send it', async () => {
     const { who, team, space, owner, sent } = await invited()
     const path = `/api/teams/${owner.id}/members/${people.admin.userId}`
     expect((await ada.fetch('PATCH', path, { role: 'member' })).status).toBe(200)
@@ -218,7 +218,7 @@ describe('POST /api/workspace-invites/:id/accept', () => {
 })
 
 describe('an invitation to a workspace', () => {
-  test('that is declined brings no team in and informs the inviter', async () => {
+  test('that is declined adds no team and notifies the inviter', async () => {
     const { who, team, space, sent } = await invited()
     const answer = await decline(who, sent.body)
     expect(answer.body).toEqual({ id: sent.body.id, declined: true })
@@ -248,7 +248,7 @@ describe('an invitation to a workspace', () => {
     expect(rows).toEqual([['cancelled']])
   })
 
-  test('is named by the error of POST /api/workspaces/:id/teams for a team of others', async () => {
+  test('is suggested by the error of POST /api/workspaces/:id/teams for a team of others', async () => {
     const [space, { team }] = [await make(await newTeam()), await outsider()]
     const body = { teamId: team.id, role: 'editor' }
     const refused = await ada.fetch<WorkspaceInvite>('POST', `/api/workspaces/${space.id}/teams`, body)

@@ -8,7 +8,7 @@ import { call, mcpToken, type Person, unique } from '../support/app.ts'
 import { ada, addTeam, dropTeam, get, join, make, newProject, newTeam, projectsIn, put, stranger, t } from './spaces.ts'
 import { ctxOf, expectRefusal, failure, ids, inside, statuses } from './support.ts'
 
-describe('a member of another team', () => {
+describe('a member of another team in a shared workspace', () => {
   /** Ada's team shares a project with another one, in which Mallory has this role. */
   async function shared(teamRole: WorkspaceTeam['role'], role: Role) {
     const [team, other] = [await newTeam(), await newTeam()]
@@ -51,31 +51,28 @@ describe('a member of another team', () => {
     ['owner', 'viewer', 'viewer'],
     ['owner', 'admin', 'admin'],
   ]
-  test.each(cases)(
-    'of which their team is %s and they are %s there has the lower: %s',
-    async (teamRole, role, effective) => {
-      const place = await shared(teamRole, role)
-      const { space, project, secret, outside, note, loose, mallory } = place
-      expect((await get(mallory, space)).body).toMatchObject({ role: effective, counts: { projects: 1, teams: 2 } })
-      expect(statuses(await reads(place, mallory))).toEqual([200, 200, 200])
-      expect(await projectsIn(mallory, space)).toEqual([project.id])
-      expect(ids((await mallory.fetch<NotePage>('GET', `/api/notes?projectId=${project.id}`)).body)).toEqual([note.id])
-      // Neither a private project in the workspace, nor one outside of it, nor the team's other records, nor the team itself.
-      for (const path of [
-        `/api/projects/${secret.id}`,
-        `/api/projects/${outside.id}`,
-        `/api/notes/${loose.id}`,
-        `/api/teams/${place.team.id}`,
-        `/api/teams/${place.team.id}/activity`,
-      ])
-        await expectRefusal(t, await mallory.fetch('GET', path), 404, 'not_found')
-      const answers = await writes(place, mallory)
-      if (effective === 'viewer') for (const answer of answers) await expectRefusal(t, answer, 403, 'forbidden')
-      else expect(statuses(answers)).toEqual([200, 200, 201, 201])
-    },
-  )
+  test.each(cases)('whose team is %s and who is %s there has the lower role: %s', async (teamRole, role, effective) => {
+    const place = await shared(teamRole, role)
+    const { space, project, secret, outside, note, loose, mallory } = place
+    expect((await get(mallory, space)).body).toMatchObject({ role: effective, counts: { projects: 1, teams: 2 } })
+    expect(statuses(await reads(place, mallory))).toEqual([200, 200, 200])
+    expect(await projectsIn(mallory, space)).toEqual([project.id])
+    expect(ids((await mallory.fetch<NotePage>('GET', `/api/notes?projectId=${project.id}`)).body)).toEqual([note.id])
+    // Neither a private project in the workspace, nor one outside of it, nor the team's other records, nor the team itself.
+    for (const path of [
+      `/api/projects/${secret.id}`,
+      `/api/projects/${outside.id}`,
+      `/api/notes/${loose.id}`,
+      `/api/teams/${place.team.id}`,
+      `/api/teams/${place.team.id}/activity`,
+    ])
+      await expectRefusal(t, await mallory.fetch('GET', path), 404, 'not_found')
+    const answers = await writes(place, mallory)
+    if (effective === 'viewer') for (const answer of answers) await expectRefusal(t, answer, 403, 'forbidden')
+    else expect(statuses(answers)).toEqual([200, 200, 201, 201])
+  })
 
-  test('finds in lists what they may add to the project: nothing as a viewer', async () => {
+  test('sees in lists what they can add to the project: nothing as a viewer', async () => {
     const { project, mallory } = await shared('viewer', 'owner')
     for (const [list, action] of [
       ['repos', 'connect'],
@@ -89,7 +86,7 @@ describe('a member of another team', () => {
     await expectRefusal(t, await mallory.fetch('POST', '/api/decisions', decision), 403, 'forbidden')
   })
 
-  test('loses it at once when the team is removed or lowered, the workspace is deleted, or the member leaves the team', async () => {
+  test('loses access at once when the team is removed or lowered, or the member leaves the team', async () => {
     const ends: [string, (place: Awaited<ReturnType<typeof shared>>) => Promise<unknown>][] = [
       ['team removed', ({ space, other }) => dropTeam(ada, space, other)],
       ['workspace deleted', ({ space }) => ada.fetch('DELETE', `/api/workspaces/${space.id}`)],
@@ -117,7 +114,7 @@ describe('a member of another team', () => {
     expect(statuses(await writes(lowered, stranger))).toEqual([403, 403, 403, 403])
   }, 300_000)
 
-  test('an archived workspace is for reading, takes nothing new, and comes back', async () => {
+  test('can only read while the workspace is archived', async () => {
     const place = await shared('editor', 'member')
     const { space, team, other, project } = place
     const archive = (status: string, who = ada) =>
@@ -146,7 +143,7 @@ describe('a member of another team', () => {
     expect(statuses(await writes(place, stranger))).toEqual([200, 200, 201, 201])
   })
 
-  test('changes notes in it, but can neither move them to their own team nor publish them', async () => {
+  test('changes notes of its projects, but can neither move them to their own team nor publish them', async () => {
     const { note, project, other, mallory } = await shared('owner', 'owner')
     const mine = await newProject(other, {}, stranger)
     const change = (patch: object) => mallory.fetch<Note>('PUT', `/api/notes/${note.id}`, patch)
@@ -196,7 +193,7 @@ describe('a member of another team', () => {
     }
   })
 
-  test('MCP tokens and bound keys see only their own team', async () => {
+  test('sees only their own team with MCP tokens and bound keys', async () => {
     const { project, space, other, mallory } = await shared('owner', 'owner')
     const own = await newProject(other)
     await put(ada, own, space.id)

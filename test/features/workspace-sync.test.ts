@@ -8,7 +8,7 @@ import { call, type Person, person, sharedApp, systemCtx, type TestApp } from '.
 import { addTeam, dropTeam, put } from './spaces.ts'
 import { expectNoEvents, expectRefusal, ownApp, TestClock, watch } from './support.ts'
 
-describe('sync', () => {
+describe('POST /api/workspaces/sync', () => {
   /** Uses its own database: deleting a team makes everybody start over. */
   async function alone(work: (own: TestApp, clock: TestClock) => Promise<void>): Promise<void> {
     const clock = new TestClock()
@@ -24,7 +24,7 @@ describe('sync', () => {
   const brief = ({ full, items, removed }: Synced) => ({ full, names: items.map((w) => w.name), removed })
 
   test(
-    'gives everything first, and then what changed',
+    'returns everything first, and then the changes',
     () =>
       alone(async (own, clock) => {
         const boss = await person(own)
@@ -70,7 +70,7 @@ describe('sync', () => {
   )
 
   test(
-    'tells another team what was shared with it and taken back, and starts over when rights changed',
+    'reports workspaces shared and taken back, and starts over when rights changed',
     () =>
       alone(async (own, clock) => {
         const [boss, me] = [await person(own), await person(own)]
@@ -118,7 +118,7 @@ describe('sync', () => {
     )
   })
 
-  test('needs a signed-in user and a time', async () => {
+  test('needs a signed-in user and a valid time', async () => {
     const t = watch(await sharedApp())
     const ada = await person(t)
     await expectRefusal(t, await ada.fetch('POST', '/api/workspaces/sync', { since: 'yesterday' }), 422, 'invalid')

@@ -22,7 +22,7 @@ import {
 import { expectEvents, expectRefusal, ids, inside, statuses, times } from './support.ts'
 
 describe('a workspace', () => {
-  test('is made in the current team or in a named one, and shows its teams and numbers', async () => {
+  test('is created in the current team or a given one, and shows its teams and numbers', async () => {
     const team = await newTeam()
     const made = await inside(ada, team.id).fetch<Workspace>('POST', '/api/workspaces', {
       name: '  Engines ',
@@ -55,7 +55,7 @@ describe('a workspace', () => {
     )
   })
 
-  test('who may make, change and delete one', async () => {
+  test('is created, changed and deleted according to the caller’s role', async () => {
     const team = await fullTeam()
     const space = await make(team)
     for (const role of roles) {
@@ -81,7 +81,7 @@ describe('a workspace', () => {
     expect((await gone(people.member, await make(team, {}, people.member))).status).toBe(200)
   })
 
-  test('does not exist for those who have no team in it', async () => {
+  test('does not exist for people without a team in it', async () => {
     const space = await make(await newTeam())
     const nobody = await person(t)
     for (const [method, path, body] of [
@@ -114,11 +114,11 @@ describe('a workspace', () => {
     ['a folder of 501 characters', { name: 'x', folders: ['x'.repeat(501)] }],
     ['a status from the start', { name: 'x', status: 'archived' }],
     ['teams of its own', { name: 'x', teams: [] }],
-  ])('cannot be made with %s', async (_, body) => {
+  ])('cannot be created with %s', async (_, body) => {
     await expectRefusal(t, await ada.fetch('POST', '/api/workspaces', body), 422, 'invalid')
   })
 
-  test('of many changes on one version exactly one wins', async () => {
+  test('is changed by exactly one of many at one version', async () => {
     const space = await make(await newTeam())
     const answers = await Promise.all(
       times(8, (i) =>
@@ -131,7 +131,7 @@ describe('a workspace', () => {
     expect((await get(ada, space)).body).toMatchObject(won.body)
   })
 
-  test('deleted, it lets its projects go and is gone for every team', async () => {
+  test('releases its projects when it is deleted, and is gone for every team', async () => {
     const [team, other] = [await fullTeam(), await newTeam()]
     await join(other, stranger, 'member')
     const space = await make(team)
@@ -151,8 +151,8 @@ describe('a workspace', () => {
   })
 })
 
-describe('sharing it with another team', () => {
-  test('needs an admin of both: nobody is drawn in without consent', async () => {
+describe('sharing a workspace with another team', () => {
+  test('needs an admin of both teams', async () => {
     const [team, other] = [await fullTeam(), await newTeam()]
     const space = await make(team)
     // Grace is admin of the owning team; of the other she is nothing, viewer, member, and then admin.
@@ -182,7 +182,7 @@ describe('sharing it with another team', () => {
     await expectRefusal(t, await addTeam(ada, space, team, 'viewer'), 409, 'conflict')
   })
 
-  test('the role of a team that takes part is for the owning team to say', async () => {
+  test('gives it a role that only the owning team can change', async () => {
     const [team, other] = [await fullTeam(), await newTeam()]
     await join(other, stranger, 'admin')
     const space = await make(team)
@@ -192,7 +192,7 @@ describe('sharing it with another team', () => {
     await expectRefusal(t, await addTeam(stranger, space, other, 'owner'), 403, 'forbidden')
   })
 
-  test('the owning team or the other one ends it; the owning team stays', async () => {
+  test('is ended by either team; the owning team stays', async () => {
     const [team, other] = [await fullTeam(), await newTeam()]
     await join(other, stranger, 'admin')
     await join(other, people.viewer, 'member')
@@ -218,8 +218,8 @@ describe('sharing it with another team', () => {
   })
 })
 
-describe('a project', () => {
-  test('enters a workspace in which its team may write, and leaves it', async () => {
+describe('a project in a workspace', () => {
+  test('is added by its team if the team can write there, and removed again', async () => {
     const [team, other] = [await fullTeam(), await newTeam()]
     const space = await make(team)
     const project = await newProject(team, {}, people.member)
@@ -271,7 +271,7 @@ describe('a project', () => {
     expect(closed.body).toMatchObject({ visibility: 'team', workspaceId: null })
   })
 
-  test('that moves to another team leaves the workspace, unless that team may write there', async () => {
+  test('that moves to another team leaves the workspace, unless that team can write there', async () => {
     const [team, other] = [await newTeam(), await newTeam()]
     const space = await make(team)
     const project = await newProject(team)
@@ -285,7 +285,7 @@ describe('a project', () => {
     expect(await move(other)).toMatchObject({ organizationId: other.id, workspaceId: space.id })
   })
 
-  test('stays its team’s: what a workspace gives is not enough to share, move or delete it', async () => {
+  test('still belongs to its team: rights of the workspace do not allow to share, move or delete it', async () => {
     const [team, other] = [await fullTeam(), await newTeam()]
     const space = await make(team)
     await addTeam(ada, space, other, 'owner')
