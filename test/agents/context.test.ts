@@ -163,7 +163,7 @@ describe('get_context {} without a session or a default project', () => {
     },
   )
 
-  test('shows nothing of another team, nor of projects that the token is not limited to', async () => {
+  test('shows no records of another team or of projects beyond the token’s limit', async () => {
     await newTasks(['Rig the mast'])
     const other = await newProject()
     const stranger = await agentOf(await person(t))
@@ -175,11 +175,11 @@ describe('get_context {} without a session or a default project', () => {
   })
 })
 
-describe('a comment that asks', () => {
+describe('a comment with a question', () => {
   const ask = (client: McpClient, task: string, comment: string) =>
     use(client, 'update_task', { task, comment, asks: true })
 
-  test('is marked in answers, and is in the context of the person’s agents until that person answers', async () => {
+  test('is marked in results, and stays in the context of the person’s agents until that person answers', async () => {
     const [task] = (await newTasks(['Rig the mast'])) as [string]
     const asking = await agentOf(grace, 'desk')
     const other = await agentOf(grace, 'phone')
@@ -205,7 +205,7 @@ describe('a comment that asks', () => {
     for (const client of [asking, other, stranger]) await client.close()
   })
 
-  test('is answered by a comment of another agent of the person who was asked', async () => {
+  test('is answered by a comment of another agent of the person it asks', async () => {
     const [task] = (await newTasks(['Rig the mast'])) as [string]
     const [asking, other] = [await agentOf(grace, 'desk'), await agentOf(grace, 'phone')]
     await ask(asking, task, 'Which wood?')

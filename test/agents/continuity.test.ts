@@ -60,7 +60,7 @@ beforeEach(async () => {
 const withConnections = ['v2 client, SSE', 'v2 client, HTTP 2025', 'v1 client, SSE', 'v1 client, HTTP']
 
 describe.each(withConnections)('the default project of two windows on one token, by %s', (way) => {
-  test('is that of each window’s own session, and a third window has none', async () => {
+  test('is the project of each window’s own session, and a third window has none', async () => {
     const token = await mcpToken(t, ada, { name: unique('laptop') })
     const other = await newProject()
     const [mine] = await newTasks(1)
@@ -110,7 +110,7 @@ async function withoutStream(token: string): Promise<(tool: string, args?: objec
 }
 
 describe('an agent whose client ended without a stream', () => {
-  test.each(['claim_task', 'complete_task'])('takes its task over with %s, which says so', async (tool) => {
+  test.each(['claim_task', 'complete_task'])('takes its task over with %s, and the result says so', async (tool) => {
     const [task, next] = await newTasks(2)
     const token = await mcpToken(t, ada, { name: unique('laptop') })
     const first = await withoutStream(token)
@@ -135,7 +135,7 @@ describe('an agent whose client ended without a stream', () => {
     expect([resumed.id, resumed.takenOver]).toEqual([session, expect.stringContaining('another connection')])
   })
 
-  test('takes several tasks over at once, and is told of which', async () => {
+  test('takes several tasks over at once, and is told which', async () => {
     const tasks = await newTasks(2)
     const token = await mcpToken(t, ada, { name: unique('laptop') })
     const first = await withoutStream(token)
@@ -171,7 +171,7 @@ describe('resume_session without a name', () => {
     for (const client of [open, third]) await client.close()
   })
 
-  test('does not begin an ended session of this window again while another one is open', async () => {
+  test('does not resume an ended session of this window while another one is open', async () => {
     const token = await mcpToken(t, ada, { name: unique('laptop') })
     const [left, right] = [await connect(token, way), await connect(token, way)]
     const { id: ended } = await use(left, 'create_session', { project: project.key })
@@ -182,7 +182,7 @@ describe('resume_session without a name', () => {
     for (const client of [left, right]) await client.close()
   })
 
-  test('leaves the session of an open window alone if the caller has no connection', async () => {
+  test('does not touch the session of an open window if the caller has no connection', async () => {
     const token = await mcpToken(t, ada, { name: unique('laptop') })
     const open = await connect(token, way)
     const { id } = await use(open, 'create_session', { project: project.key })
@@ -255,7 +255,7 @@ describe('the streams of a process that was killed', () => {
 })
 
 describe('POST /api/tasks/next for an agent of a person', () => {
-  test('returns the task that the agent already works on', async () => {
+  test('returns the task that the agent already holds', async () => {
     await newTasks(2)
     const { body: agent } = await ada.fetch<{ id: string }>('POST', '/api/agents', { name: unique('Builder') })
     const next = () =>
@@ -288,7 +288,7 @@ describe('the checkpoint of a session', () => {
     return String(task)
   }
 
-  test('is hidden from those who may only read the task', async () => {
+  test('is hidden from readers without write access to the task', async () => {
     const task = await leave()
     const viewer = await member(t, ada, 'viewer')
     const read = async (who: Person) =>
@@ -325,7 +325,7 @@ describe('the checkpoint of a session', () => {
     expect(await read()).toBeNull()
   })
 
-  test('keeps the fields that the next one does not name, and null clears one', async () => {
+  test('keeps the fields that the next one does not contain; null clears one', async () => {
     const client = await connect(await mcpToken(t, ada, { name: unique('laptop') }), 'v2 client, SSE')
     const { id } = await use(client, 'create_session', { project: project.key })
     await use(client, 'resume_session', { checkpoint })
@@ -336,7 +336,7 @@ describe('the checkpoint of a session', () => {
     await client.close()
   })
 
-  test('leaves no next step in the memory of a session that has done it', async () => {
+  test('leaves no next step in the memory of a session that completed it', async () => {
     const [task] = await newTasks(1)
     const client = await connect(await mcpToken(t, ada, { name: unique('laptop') }), 'v2 client, SSE')
     await use(client, 'create_session', { project: project.key })

@@ -79,8 +79,8 @@ beforeAll(async () => {
 })
 const newToken = (who = ada) => mcpToken(t, who, { name: unique('laptop') })
 
-describe.each(transports)('an agent that works by %s', (transport) => {
-  test('is back at its task after its program died', async () => {
+describe.each(transports)('an agent connected by %s', (transport) => {
+  test('returns to its task after its program died', async () => {
     await newTasks(ada, project, 1)
     const token = await newToken()
     const first = await connect(t.url, token, transport)
@@ -90,7 +90,7 @@ describe.each(transports)('an agent that works by %s', (transport) => {
     await continueTask(await connect(t.url, token, transport), task)
   })
 
-  test('gets the checkpoint of an agent of another person that was not heard of again', async () => {
+  test('gets the checkpoint of another person’s agent that stopped calling', async () => {
     await newTasks(ada, project, 1)
     const first = await connect(t.url, await newToken(), transport)
     const task = await begin(first, project)
@@ -115,7 +115,7 @@ const crews: [string, readonly TransportName[]][] = [
 ]
 
 describe('four workers in two windows of two tokens', () => {
-  test.each(crews)('do 60 tasks once each by %s, although one of them dies', async (_, crew) => {
+  test.each(crews)('complete 60 tasks once each by %s, although one worker dies', async (_, crew) => {
     const keys = await newTasks(ada, project, 60)
     const all: Work = { project: project.key, keys, given: new Map(), done: [] }
     const tokens = [await newToken(), await newToken()]
@@ -153,7 +153,7 @@ async function expireLease(key: string): Promise<void> {
   await t.app.driver.query(expire, [project.id, numberOf(key)])
 }
 
-describe('a server in a process of its own', () => {
+describe('a server in a separate process', () => {
   let server: ServerProcess
   let owner: Owner
   let organizationId: string
@@ -176,7 +176,7 @@ describe('a server in a process of its own', () => {
   test.each([
     ['kill -9', 'SIGKILL'],
     ['a restart', 'SIGINT'],
-  ] as const)('gives every agent its task back after %s', async (_, signal) => {
+  ] as const)('returns every agent’s task after %s', async (_, signal) => {
     const keys = await newTasks(owner, work, transports.length)
     const agents: { token: string; window: Window; task: string }[] = []
     for (const transport of transports) {

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import type { McpTokenCreate } from '../../src/features/tokens/schema.ts'
 import { connectionsClosed, type McpClient, type Result, ways } from '../mcp/support.ts'
@@ -186,17 +186,18 @@ export function job(
 ): void {
   // By the name: by turns, it would depend on the files that share a process.
   const way = connections[Number(Bun.hash(name) % BigInt(connections.length))] as Way
-  test(name, async () => {
-    const bill = await perform(work, way, await app())
-    rows.push(
-      `${name.padEnd(80)} ${[bill.calls, bill.in, bill.out].map((n) => String(n).padStart(8)).join('')}  ${way}`,
-    )
-    const costs = { calls: bill.calls, tokens: bill.in + bill.out }
-    if (costs.calls > ceiling.calls || costs.tokens > ceiling.tokens) console.error(bill.transcript.join('\n'))
-    expect(costs.calls, 'calls').toBeLessThanOrEqual(ceiling.calls)
-    expect(costs.tokens, 'tokens').toBeLessThanOrEqual(ceiling.tokens)
-    // The longest makes 64 calls, and other tests run beside it.
-  }, 300_000)
+  describe('an agent', () =>
+    test(name, async () => {
+      const bill = await perform(work, way, await app())
+      rows.push(
+        `${name.padEnd(80)} ${[bill.calls, bill.in, bill.out].map((n) => String(n).padStart(8)).join('')}  ${way}`,
+      )
+      const costs = { calls: bill.calls, tokens: bill.in + bill.out }
+      if (costs.calls > ceiling.calls || costs.tokens > ceiling.tokens) console.error(bill.transcript.join('\n'))
+      expect(costs.calls, 'calls').toBeLessThanOrEqual(ceiling.calls)
+      expect(costs.tokens, 'tokens').toBeLessThanOrEqual(ceiling.tokens)
+      // The longest makes 64 calls, and other tests run beside it.
+    }, 300_000))
 }
 
 atEnd(() => {

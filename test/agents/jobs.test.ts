@@ -6,7 +6,7 @@ import { jobNames } from './jobs/work.ts'
 import { bestPeer, cheapest, table } from './peers/costs.ts'
 
 /** The jobs that test/full/peers.test.ts gives to other programs too. */
-describe('what agents do all day', () => {
+describe('the 13 everyday jobs of agents', () => {
   const costs = new Map<string, Cost>()
   for (const [n, name] of jobNames.entries())
     test(name, async () => {
@@ -18,7 +18,7 @@ describe('what agents do all day', () => {
       expect(cost.tokens).toBeLessThanOrEqual(ceiling.tokens)
     }, 300_000)
 
-  test('together they stay under the bars, and ahead of other programs', () => {
+  test('together stay below the limits, and cost less than other programs', () => {
     console.log(table(costs))
     const all = sum(costs.values())
     expect(all.calls).toBeLessThanOrEqual(bars.calls)

@@ -31,32 +31,28 @@ job('remembers something and finds it by other words', { calls: 4, tokens: 560 }
   expect(items).toMatchObject([{ title: 'Backups' }])
 })
 
-job(
-  'is told that it knew this already, and replaces what was wrong',
-  { calls: 5, tokens: 780 },
-  async ({ agent, t }) => {
-    const one = await agent()
-    const scopeId = await newProject(one)
-    await one.call('store_memory', { scopeId, content: 'The staging server listens on port 8080.' })
-    await embedded(t)
-    const twice = await one.call('store_memory', { scopeId, content: 'Staging server listens on the port 8080.' })
-    const [older] = twice.similar as Facts[]
-    expect(older).toMatchObject({ excerpt: 'The staging server listens on port 8080.' })
-    const right = await one.call('store_memory', {
-      scopeId,
-      content: 'The staging server listens on port 9090 now.',
-      supersedes: older?.id,
-    })
-    expect(right).toHaveProperty('id')
-    await embedded(t)
-    const { items } = await one.call('search_memory', { query: 'staging server port', scopeId })
-    const contents = items.map((m) => m.content)
-    expect(contents).toContain('The staging server listens on port 9090 now.')
-    expect(contents).not.toContain('The staging server listens on port 8080.')
-  },
-)
+job('is told that it stored a fact before, and supersedes it', { calls: 5, tokens: 780 }, async ({ agent, t }) => {
+  const one = await agent()
+  const scopeId = await newProject(one)
+  await one.call('store_memory', { scopeId, content: 'The staging server listens on port 8080.' })
+  await embedded(t)
+  const twice = await one.call('store_memory', { scopeId, content: 'Staging server listens on the port 8080.' })
+  const [older] = twice.similar as Facts[]
+  expect(older).toMatchObject({ excerpt: 'The staging server listens on port 8080.' })
+  const right = await one.call('store_memory', {
+    scopeId,
+    content: 'The staging server listens on port 9090 now.',
+    supersedes: older?.id,
+  })
+  expect(right).toHaveProperty('id')
+  await embedded(t)
+  const { items } = await one.call('search_memory', { query: 'staging server port', scopeId })
+  const contents = items.map((m) => m.content)
+  expect(contents).toContain('The staging server listens on port 9090 now.')
+  expect(contents).not.toContain('The staging server listens on port 8080.')
+})
 
-job('clears a scope: counts first, then means it', { calls: 4, tokens: 260 }, async ({ agent }) => {
+job('clears the memories of a scope after it was told their number', { calls: 4, tokens: 260 }, async ({ agent }) => {
   const one = await agent()
   const scopeId = await newProject(one)
   await one.call('store_memory', { scopeId, content: 'Wrong from the start.' })
@@ -69,7 +65,7 @@ job('clears a scope: counts first, then means it', { calls: 4, tokens: 260 }, as
   })
 })
 
-job('logs a decision; another finds it, and later it is superseded', { calls: 7, tokens: 1140 }, async ({ agent }) => {
+job('logs a decision that another one finds and supersedes', { calls: 7, tokens: 1140 }, async ({ agent }) => {
   const one = await agent('one')
   const project = await newProject(one)
   await one.call('log_decision', {
@@ -94,7 +90,7 @@ job('logs a decision; another finds it, and later it is superseded', { calls: 7,
   expect(left.items.map((d) => d.title)).toEqual(['A database for each test file'])
 })
 
-job('writes a spec; two change it at once, who is late merges', { calls: 8, tokens: 1440 }, async ({ agent }) => {
+job('merges its change of a spec after another one changed it', { calls: 8, tokens: 1440 }, async ({ agent }) => {
   const one = await agent('one')
   const project = await newProject(one)
   const spec = await one.call('create_spec', {
@@ -140,7 +136,7 @@ job(
   },
 )
 
-job('searches everything that is known, within a budget', { calls: 7, tokens: 1420 }, async ({ agent, t }) => {
+job('searches all kinds of records within a token budget', { calls: 7, tokens: 1420 }, async ({ agent, t }) => {
   const one = await agent()
   const project = await newProject(one)
   const about = 'The folder lock is a flock on a file; it goes when the process goes.'

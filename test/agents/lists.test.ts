@@ -54,7 +54,7 @@ describe('list_activities with a type', () => {
     return String(content[0]?.text)
   }
 
-  test('accepts the short name of a type that no other type shares', async () => {
+  test('accepts the short name of a type if it is unique', async () => {
     const key = await newTask({})
     await use('complete_task', { task: key })
     for (const type of ['completed', 'task.completed', 'task.'])
@@ -70,7 +70,7 @@ describe('list_activities with a type', () => {
     expect(countTokens(unknown)).toBeLessThan(90)
   })
 
-  test('lists what was logged by hand, and names its word once it exists', async () => {
+  test('lists activities logged by hand, and knows their type once one exists', async () => {
     expect(await refusal('rollout')).not.toContain('rollout,')
     await use('log_activity', { type: 'rollout', description: 'To staging', project: project.id })
     expect((await use('list_activities', { type: 'rollout', project: project.id })).items).toHaveLength(1)
@@ -83,7 +83,7 @@ describe('list_activities with a type', () => {
 })
 
 describe('project: all', () => {
-  test('widens lists beyond the default project, whose limit they name', async () => {
+  test('widens lists beyond the default project, which they name', async () => {
     const other = project
     await newTask({ title: 'Elsewhere' })
     project = await newProject()
@@ -123,7 +123,7 @@ describe('list_tasks { ready: true }', () => {
     return [own, high, sooner, later, awaited, plain, low, theirs]
   }
 
-  test('lists tasks in the order in which next_task gives them, those of others last', async () => {
+  test('lists tasks in the order of next_task, others’ tasks last', async () => {
     const expected = await tasksInOrder()
     expect(await inOrder()).toEqual(expected)
     const taken: (string | undefined)[] = []
@@ -134,7 +134,7 @@ describe('list_tasks { ready: true }', () => {
     expect(taken).toEqual(expected.slice(0, -1))
   })
 
-  test('pages through the same order, also when the last task of a page is taken meanwhile', async () => {
+  test('pages through the same order, even if the last task of a page is claimed meanwhile', async () => {
     const expected = await tasksInOrder()
     const seen: string[] = []
     let cursor: string | undefined

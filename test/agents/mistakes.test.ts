@@ -3,7 +3,7 @@ import { person } from '../support/app.ts'
 import { job } from './harness.ts'
 
 job(
-  'may only read: is told so, and by whom that can be changed',
+  'with a read-only token is told so, and who can change that',
   { calls: 2, tokens: 190 },
   async ({ agent, owner }) => {
     await owner.fetch('POST', '/api/projects', { name: 'Folder lock' })
@@ -16,7 +16,7 @@ job(
   },
 )
 
-job('has only the core tools: is told which set the others are in', { calls: 2, tokens: 140 }, async ({ agent }) => {
+job('with the core tools is told the toolset of another tool', { calls: 2, tokens: 140 }, async ({ agent }) => {
   const small = await agent('small', { toolsets: ['core'] })
   expect((await small.client.list()).length).toBe(13)
   const refused = await small.refused('create_note', { title: 'A note' })
@@ -26,7 +26,7 @@ job('has only the core tools: is told which set the others are in', { calls: 2, 
   })
 })
 
-job('names what belongs to others: it is not there', { calls: 3, tokens: 310 }, async ({ agent, t }) => {
+job('does not find records of other teams', { calls: 3, tokens: 310 }, async ({ agent, t }) => {
   const stranger = await person(t)
   const { id } = (await stranger.fetch<{ id: string }>('POST', '/api/projects', { name: 'Secret plans' })).body
   const task = (await stranger.fetch<{ id: string }>('POST', `/api/projects/${id}/tasks`, { title: 'Secret' })).body
@@ -36,7 +36,7 @@ job('names what belongs to others: it is not there', { calls: 3, tokens: 310 }, 
   expect((await one.call('list_tasks')).total).toBe(0)
 })
 
-job('sends wrong types, and mends them by the words of the refusal', { calls: 3, tokens: 480 }, async ({ agent }) => {
+job('sends wrong types, and corrects them from the refusal', { calls: 3, tokens: 480 }, async ({ agent }) => {
   const one = await agent()
   const { slug } = await one.call('create_project', { name: 'Folder lock' })
   const wrong = { title: 'A task', project: slug, priority: 'urgent', tags: 'backend', dueAt: 'tomorrow', points: 3 }
@@ -72,7 +72,7 @@ job('sends lists as JSON text, as some clients do', { calls: 5, tokens: 470 }, a
   expect(await one.call('create_plan', { project: slug, epics })).toMatchObject({ tasks: 'FL-2' })
 })
 
-job('repeats a write whose answer was lost: it happened once', { calls: 4, tokens: 320 }, async ({ agent }) => {
+job('repeats a write whose answer was lost, which is stored once', { calls: 4, tokens: 320 }, async ({ agent }) => {
   const one = await agent()
   const { slug } = await one.call('create_project', { name: 'Folder lock' })
   const write = { title: 'A task', project: slug, idempotencyKey: 'one-and-the-same' }
@@ -82,7 +82,7 @@ job('repeats a write whose answer was lost: it happened once', { calls: 4, token
   expect((await one.call('list_tasks')).total).toBe(1)
 })
 
-job('misspells a key: is told how to find the right one', { calls: 2, tokens: 160 }, async ({ agent, owner }) => {
+job('misspells a key, and is told how to find the right one', { calls: 2, tokens: 160 }, async ({ agent, owner }) => {
   const { id } = (await owner.fetch<{ id: string }>('POST', '/api/projects', { name: 'Folder lock' })).body
   await owner.fetch('POST', `/api/projects/${id}/tasks`, { title: 'Lock it' })
   const one = (await agent()).told('Do FLO-1.')

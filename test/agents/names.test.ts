@@ -66,14 +66,14 @@ describe('update_task.assignee', () => {
     expect(await assign(name)).toBe('Reviewer of SQL'),
   )
 
-  test('finds whoever a result names', async () => {
+  test('finds everyone whom a result names', async () => {
     const { items } = (await call('list_agents', {})) as { items: { name: string; slug: string }[] }
     for (const { name, slug } of items) expect([await assign(name), await assign(slug)]).toEqual([name, name])
     const { assignee } = await call('get_task', { task: 'NAM-1' })
     expect(await assign(assignee as string)).toBe((items.at(-1) as { name: string }).name)
   })
 
-  test('refuses a name that several have, with the candidates; one of them works', async () => {
+  test('refuses an ambiguous name with the candidates, which work', async () => {
     const other = await createToken(zoe, 'desk', { client: 'Codex' })
     const refused = await agent.call('update_task', { task: 'NAM-1', assignee: 'desk' })
     expect(refused.isError).toBe(true)
@@ -84,7 +84,7 @@ describe('update_task.assignee', () => {
     expect(await assign(`${other.agentName} for Zoe Muller`)).toBe(other.agentName as string)
   })
 
-  test('names the nearest for a name that nobody has', async () => {
+  test('suggests the nearest names for an unknown one', async () => {
     const { isError, content } = await agent.call('update_task', { task: 'NAM-1', assignee: 'Reviwer of SQL' })
     expect(isError).toBe(true)
     expect(content[0]?.text).toStartWith(
@@ -92,7 +92,7 @@ describe('update_task.assignee', () => {
     )
   })
 
-  test('finds nobody of another team, and does not name them', async () => {
+  test('neither finds nor names anyone of another team', async () => {
     const stranger = await person(t, { name: 'Mallory Fremd' })
     const foreign = await connect(await mcpToken(t, stranger, { name: 'foreign-token' }))
     await foreign.call('list_tasks', {})
@@ -105,7 +105,7 @@ describe('update_task.assignee', () => {
     await foreign.close()
   })
 
-  test('names nobody to a token that is limited to projects, which needs the whole name', async () => {
+  test('suggests no names to a token limited to projects, which needs the whole name', async () => {
     await member(t, ada, 'member', 'Zora Neale')
     const { body } = await ada.fetch<{ id: string }>('GET', '/api/projects/NAM')
     const limited = await connect(await mcpToken(t, ada, { projects: [body.id] }))
@@ -121,7 +121,7 @@ describe('update_task.assignee', () => {
   })
 })
 
-describe('every other argument that names an agent', () => {
+describe('other arguments that name an agent', () => {
   test.each([
     ['list_tasks', 'assignee', {}],
     ['list_activities', 'agent', {}],
@@ -134,7 +134,7 @@ describe('every other argument that names an agent', () => {
     ['next_task', 'agent', { claim: false }],
     ['claim_task', 'agent', { task: 'NAM-2' }],
     ['create_session', 'agent', { goals: ['Review'] }],
-  ])('%s.%s takes a name in another spelling', async (tool, argument, args) => {
+  ])('%s.%s accepts a name in another spelling', async (tool, argument, args) => {
     await call(tool, { ...args, [argument]: 'reviewer-of SQL' })
   })
 
@@ -143,7 +143,7 @@ describe('every other argument that names an agent', () => {
       expect((await agent.call(tool, { agent: 'Reviewer' })).content[0]?.text).toStartWith('not_found: ')
   })
 
-  test('get_agent takes me', async () =>
+  test('get_agent accepts me', async () =>
     expect(await call('get_agent', { agent: 'me' })).toMatchObject({ name: 'tester' }))
 })
 

@@ -32,7 +32,7 @@ job('plans an epic in one call and works through it in its order', { calls: 9, t
   expect((await planner.call('get_project', { project: slug })).stats).toMatchObject({ tasks: 3, tasksDone: 3 })
 })
 
-job('plans in a circle, is shown the circle, and mends it', { calls: 5, tokens: 800 }, async ({ agent }) => {
+job('plans a circle of dependencies, is shown it, and corrects it', { calls: 5, tokens: 800 }, async ({ agent }) => {
   const planner = await agent()
   const { key } = await planner.call('create_project', { name: 'Folder lock' })
   const refused = await planner.refused('create_plan', {
@@ -60,7 +60,7 @@ job('plans in a circle, is shown the circle, and mends it', { calls: 5, tokens: 
   })
 })
 
-job('adds a story’s task and a task that waits for it, later on', { calls: 4, tokens: 520 }, async ({ agent }) => {
+job('adds a task to a story later, and a task that it blocks', { calls: 4, tokens: 520 }, async ({ agent }) => {
   const planner = await agent()
   const { key } = await planner.call('create_project', { name: 'Folder lock' })
   const tree = await planner.call('create_plan', { project: key, epics: plan([{ ref: 'a', title: 'Take the lock' }]) })

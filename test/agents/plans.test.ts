@@ -58,7 +58,7 @@ beforeEach(async () => {
 })
 
 describe('create_plan', () => {
-  test('takes keys of existing tasks, titles and refs as dependencies', async () => {
+  test('accepts keys of existing tasks, titles and refs as dependencies', async () => {
     await ada.fetch('POST', `/api/projects/${project}/tasks`, { title: 'Choose a file' })
     const first = `${project}-1`
     await create({
@@ -75,7 +75,7 @@ describe('create_plan', () => {
     expect((await blockers())['Show who holds it']).toEqual([`${project}-2`])
   })
 
-  test('puts tasks that stand directly under an epic into a story with its title', async () => {
+  test('puts tasks directly below an epic into a story with its title', async () => {
     const made = await create({
       project,
       epics: [{ title: 'Locks', tasks: [take, { ...show('take'), tags: ['db'] }] }],
@@ -87,7 +87,7 @@ describe('create_plan', () => {
     ])
   })
 
-  test('takes no task of another team as a dependency', async () => {
+  test('refuses a task of another team as a dependency', async () => {
     const stranger = await person(t)
     const { id } = (await stranger.fetch<{ id: string }>('POST', '/api/projects', { name: 'Secret', key: 'SECR' })).body
     const task = (await stranger.fetch<{ id: string }>('POST', `/api/projects/${id}/tasks`, { title: 'Hidden' })).body
@@ -97,7 +97,7 @@ describe('create_plan', () => {
       )
   })
 
-  test('takes a task by its id or the unique beginning of it, and none that the token does not see', async () => {
+  test('accepts a task by its id or a unique beginning, if the token can see it', async () => {
     const made = await ada.fetch<{ id: string }>('POST', `/api/projects/${project}/tasks`, { title: 'Choose a file' })
     const first = `${project}-1`
     const refs = [made.body.id, made.body.id.slice(0, 30), ` ${first.toLowerCase()} `]
@@ -116,7 +116,7 @@ describe('create_plan', () => {
 })
 
 describe('a refused plan', () => {
-  test('is corrected by its wrong reference alone', async () => {
+  test('is corrected by sending only the wrong reference again', async () => {
     const text = await refuse({ project, epics: epics(take, show('tke')) })
     expect(text).toMatch(
       /^invalid: "Show who holds it" is blocked by "tke": .* Did you mean "take"\? Kept for 10 minutes; correct it: create_plan \{/,
@@ -166,7 +166,7 @@ describe('a refused plan', () => {
     expect((await tree()).epics).toHaveLength(1)
   })
 
-  test('has an id of its own: what a caller sends as plan is no id, and no key of another call', async () => {
+  test('has an id of its own, which neither arguments nor keys of other calls can be', async () => {
     const key = 'plan mine'
     const good = { project, epics: epics(take), idempotencyKey: key }
     const first = await create(good)
@@ -185,20 +185,20 @@ describe('a refused plan', () => {
     expect(new Set(rows.flat())).toEqual(new Set([false]))
   })
 
-  test('loses an item once, however often and in whatever spelling its path is sent', async () => {
+  test('loses an item once, however often and however its path is written', async () => {
     const { plan } = shapeIn(await refuse({ project, epics: epics({ title: 'A', blockedBy: ['tke'] }, take, show()) }))
     const tasks = 'epics.0.stories.0.tasks'
     await create({ plan, fix: { [`${tasks}.0`]: null, [`/${tasks.replaceAll('.', '/')}/0`]: null } })
     expect(Object.keys(await blockers())).toEqual(['Take the lock', 'Show who holds it'])
   })
 
-  test('takes at most 200 corrections at once', async () => {
+  test('accepts at most 200 corrections at once', async () => {
     const { plan } = shapeIn(await refuse({ project, epics: epics(show('tke')) }))
     const fix = Object.fromEntries(Array.from({ length: 201 }, (_, i) => [`epics.${i}`, { title: `E${i}` }]))
     expect(await refuse({ plan, fix })).toStartWith('invalid: fix has 201 paths, but can have at most 200.')
   })
 
-  test('is one of at most five, and not kept if it is very long', async () => {
+  test('is one of at most five stored, and is not stored if it is very long', async () => {
     const plans: string[] = []
     for (let i = 0; i < 6; i += 1) {
       plans.push(shapeIn(await refuse({ project, epics: epics(show(`r${i}`)) })).plan)
@@ -218,14 +218,14 @@ describe('a refused plan', () => {
     { 'epics.__proto__.x': 1 },
     { 'epics.0.__proto__': {} },
     { '': 1 },
-  ])('is not changed at %j, which is no place in it', async (fix) => {
+  ])('cannot be corrected at %j, which is not in it', async (fix) => {
     const { plan } = shapeIn(await refuse({ project, epics: epics(show('tke')) }))
     expect(await refuse({ plan, fix })).toContain('which is not in the plan')
     expect(await refuse({ plan, fix: {} })).toContain('is blocked by "tke"')
   })
 
   // The last one: the sign-in of the person expires with the clock.
-  test('belongs to its credential, and is kept for 10 minutes', async () => {
+  test('belongs to its credential, and is stored for 10 minutes', async () => {
     const { plan } = shapeIn(await refuse({ project, epics: epics(take, show('tke')) }))
     const gone = `not_found: Plan ${plan} not found. A refused plan is kept for 10 minutes. Send epics again.`
     const sibling = await connect(t, await mcpToken(t, ada, { name: 'sibling' }))

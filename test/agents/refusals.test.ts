@@ -113,7 +113,7 @@ beforeAll(async () => {
 })
 
 describe('the refusal of a wrong call', () => {
-  test.each(mistakes)('tells how to mend %s (%s)', async (_, tool, wrong, right, words) => {
+  test.each(mistakes)('explains how to correct %s (%s)', async (_, tool, wrong, right, words) => {
     const refused = await agent.call(tool, wrong)
     const text = refused.content[0]?.text as string
     expect(refused.isError).toBe(true)

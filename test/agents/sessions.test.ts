@@ -5,7 +5,7 @@ import { type Facts, job } from './harness.ts'
 const text = (facts: Facts): string => (facts.brief as string[]).join('\n')
 
 job(
-  'loses its context in the middle of a task, and goes on where it was',
+  'loses its context in the middle of a task, and resumes',
   { calls: 7, tokens: 1460 },
   async ({ agent, amnesiac, owner }) => {
     const one = await agent()
@@ -79,7 +79,7 @@ job('gets a brief that keeps to 800 tokens', { calls: 1, tokens: 880 }, async ({
 })
 
 job(
-  'ends its session; the next one starts with what it learnt',
+  'ends its session, and the next session starts with what it learnt',
   { calls: 3, tokens: 700 },
   async ({ agent, owner }) => {
     const { slug } = (await owner.fetch<{ slug: string }>('POST', '/api/projects', { name: 'Folder lock' })).body

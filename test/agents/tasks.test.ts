@@ -18,39 +18,43 @@ const taskOf = (facts: Facts): Facts => facts.task as Facts
 const keys = (lines: unknown): string[] =>
   ((lines as string[] | undefined) ?? []).map((line) => line.split(' ')[0] as string)
 
-job('finds the next ready task, does it, shows it, gets the next one', { calls: 4, tokens: 480 }, async (crew) => {
-  await project(
-    crew,
-    { title: 'Write the manual', priority: 'low' },
-    {
-      title: 'Lock the data folder',
-      priority: 'high',
+job(
+  'gets the next ready task, completes it with evidence, and gets another',
+  { calls: 4, tokens: 480 },
+  async (crew) => {
+    await project(
+      crew,
+      { title: 'Write the manual', priority: 'low' },
+      {
+        title: 'Lock the data folder',
+        priority: 'high',
+        description: 'A second process must be refused.',
+        acceptance: ['It exits with 3'],
+      },
+    )
+    const agent = await crew.agent()
+    const next = await agent.call('next_task')
+    expect(taskOf(next)).toMatchObject({
+      key: 'FL-2',
+      status: 'in_progress',
       description: 'A second process must be refused.',
-      acceptance: ['It exits with 3'],
-    },
-  )
-  const agent = await crew.agent()
-  const next = await agent.call('next_task')
-  expect(taskOf(next)).toMatchObject({
-    key: 'FL-2',
-    status: 'in_progress',
-    description: 'A second process must be refused.',
-  })
-  expect(next.why).toBe('high priority, first of 2 ready tasks')
-  const done = await agent.call('complete_task', {
-    task: taskOf(next).key,
-    notes: 'flock on a file in the folder',
-    evidence: ['src/db/lock.ts', 'bun test test/db: 214 pass'],
-    accepted: 'all',
-  })
-  expect(done).toMatchObject({ key: 'FL-2', status: 'done', next: { key: 'FL-1' } })
-  const { key } = done.next as Facts
-  expect(await agent.call('claim_task', { task: key })).toMatchObject({
-    status: 'in_progress',
-    yoursUntil: expect.any(String),
-  })
-  expect(await agent.call('complete_task', { task: key })).toMatchObject({ status: 'done' })
-})
+    })
+    expect(next.why).toBe('high priority, first of 2 ready tasks')
+    const done = await agent.call('complete_task', {
+      task: taskOf(next).key,
+      notes: 'flock on a file in the folder',
+      evidence: ['src/db/lock.ts', 'bun test test/db: 214 pass'],
+      accepted: 'all',
+    })
+    expect(done).toMatchObject({ key: 'FL-2', status: 'done', next: { key: 'FL-1' } })
+    const { key } = done.next as Facts
+    expect(await agent.call('claim_task', { task: key })).toMatchObject({
+      status: 'in_progress',
+      yoursUntil: expect.any(String),
+    })
+    expect(await agent.call('complete_task', { task: key })).toMatchObject({ status: 'done' })
+  },
+)
 
 job(
   'completes five tasks at once: a refusal names all open criteria and says that none was changed',
@@ -79,27 +83,23 @@ job(
   },
 )
 
-job(
-  'two agents, one task: who comes second is told who has it, and until when',
-  { calls: 5, tokens: 590 },
-  async (crew) => {
-    await project(crew, 'Lock the data folder')
-    const first = await crew.agent('first')
-    const second = await crew.agent('second', { of: await member(crew.t, crew.owner, 'member') })
-    const task = (await second.call('list_tasks', { ready: true })).items[0]?.key
-    const { yoursUntil } = await first.call('next_task').then(taskOf)
-    const refused = await second.refused('claim_task', { task })
-    expect(refused.code).toBe('conflict.lease_held')
-    expect(refused.text).toContain('Ada Lovelace works on FL-1')
-    expect(refused.text).toContain(String(yoursUntil).slice(0, -1))
-    expect(refused.text).toMatch(/Take another task, or try again in \d+ seconds\./)
-    expect(refused.text).not.toContain('tutti wait')
-    await first.call('claim_task', { task: 'FL-1', action: 'release' })
-    expect(await second.call('claim_task', { task })).toMatchObject({ yoursUntil: expect.any(String) })
-  },
-)
+job('that claims a held task is told the holder and the end of the lease', { calls: 5, tokens: 590 }, async (crew) => {
+  await project(crew, 'Lock the data folder')
+  const first = await crew.agent('first')
+  const second = await crew.agent('second', { of: await member(crew.t, crew.owner, 'member') })
+  const task = (await second.call('list_tasks', { ready: true })).items[0]?.key
+  const { yoursUntil } = await first.call('next_task').then(taskOf)
+  const refused = await second.refused('claim_task', { task })
+  expect(refused.code).toBe('conflict.lease_held')
+  expect(refused.text).toContain('Ada Lovelace works on FL-1')
+  expect(refused.text).toContain(String(yoursUntil).slice(0, -1))
+  expect(refused.text).toMatch(/Take another task, or try again in \d+ seconds\./)
+  expect(refused.text).not.toContain('tutti wait')
+  await first.call('claim_task', { task: 'FL-1', action: 'release' })
+  expect(await second.call('claim_task', { task })).toMatchObject({ yoursUntil: expect.any(String) })
+})
 
-job('a blocked task: finds out why, does what it waits for, is freed', { calls: 5, tokens: 610 }, async (crew) => {
+job('with a blocked task completes its blocker, which frees it', { calls: 5, tokens: 610 }, async (crew) => {
   await project(crew, 'Take the lock', { title: 'Show who holds it', blockedBy: ['FL-1'] })
   const agent = (await crew.agent()).told('Please do FL-2.')
   const refused = await agent.refused('claim_task', { task: 'FL-2' })
@@ -112,7 +112,7 @@ job('a blocked task: finds out why, does what it waits for, is freed', { calls: 
   expect(await agent.call('complete_task', { task: 'FL-2' })).toMatchObject({ status: 'done' })
 })
 
-job('finds nothing to start: is told what everything waits for', { calls: 1, tokens: 90 }, async (crew) => {
+job('without a ready task is told what the tasks wait for', { calls: 1, tokens: 90 }, async (crew) => {
   await project(crew, { title: 'Ask the customer', assignee: 'me' }, { title: 'Build it', blockedBy: ['FL-1'] })
   const agent = await crew.agent('other', { of: await member(crew.t, crew.owner, 'member') })
   const none = await agent.call('next_task')
@@ -132,7 +132,7 @@ const withClock = () => {
 }
 
 job(
-  'takes over from an agent that died: its claim runs out, nobody has to clean up',
+  'takes over the task of a dead one when the lease expires',
   { calls: 5, tokens: 560 },
   async (crew) => {
     await project(crew, 'Lock the data folder')
@@ -157,7 +157,7 @@ job(
 )
 
 job(
-  'keeps its task by working on: any call is a sign of life',
+  'keeps its task by any call',
   { calls: 5, tokens: 610 },
   async (crew) => {
     await project(crew, 'Lock the data folder')
@@ -176,7 +176,7 @@ job(
   withClock,
 )
 
-job('hands a task over to another agent', { calls: 6, tokens: 790 }, async (crew) => {
+job('hands a task over to another one', { calls: 6, tokens: 790 }, async (crew) => {
   await project(crew, 'Lock the data folder')
   const lead = await crew.agent('lead')
   const { id } = (await crew.owner.fetch<{ id: string }>('POST', '/api/agents', { name: 'Reviewer', scope: 'team' }))
@@ -198,7 +198,7 @@ job('hands a task over to another agent', { calls: 6, tokens: 790 }, async (crew
   expect(await reviewer.call('complete_task', { task: key, notes: 'Tested' })).toMatchObject({ status: 'done' })
 })
 
-job('several agents on one token: each says who it is', { calls: 6, tokens: 670 }, async (crew) => {
+job('on a shared token says who it is', { calls: 6, tokens: 670 }, async (crew) => {
   await project(crew, 'Lock the data folder', 'Show who holds it')
   for (const name of ['Coder', 'Tester']) await crew.owner.fetch('POST', '/api/agents', { name, scope: 'team' })
   const one = await crew.agent()
@@ -217,7 +217,7 @@ job('several agents on one token: each says who it is', { calls: 6, tokens: 670 
     expect(await one.call('complete_task', { task: task.key })).toMatchObject({ status: 'done' })
 })
 
-job('finds more work while at work, and notes where it came from', { calls: 4, tokens: 460 }, async (crew) => {
+job('creates a task that it discovered during another one', { calls: 4, tokens: 460 }, async (crew) => {
   await project(crew, 'Lock the data folder')
   const agent = await crew.agent()
   const { key } = taskOf(await agent.call('next_task'))
@@ -253,7 +253,7 @@ job('reads through 120 tasks', { calls: 2, tokens: 3070 }, async (crew) => {
   expect(seen.size).toBe(120)
 })
 
-job('three agents work through thirty tasks that wait for each other', { calls: 75, tokens: 10_510 }, async (crew) => {
+job('and two others complete thirty tasks that block each other', { calls: 75, tokens: 10_510 }, async (crew) => {
   const slug = await project(crew)
   // Five rows of six; each waits for two of the row before.
   const tasks = Array.from({ length: 30 }, (_, n) => ({

@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import { member } from '../support/app.ts'
 import { type Facts, job } from './harness.ts'
 
-job('tells what the agents did today', { calls: 6, tokens: 1160 }, async (crew) => {
+job('reports what the agents did today', { calls: 6, tokens: 1160 }, async (crew) => {
   const { id } = (await crew.owner.fetch<{ id: string }>('POST', '/api/projects', { name: 'Folder lock' })).body
   for (const title of ['Take the lock', 'Test it'])
     await crew.owner.fetch('POST', `/api/projects/${id}/tasks`, { title })
@@ -25,7 +25,7 @@ job('tells what the agents did today', { calls: 6, tokens: 1160 }, async (crew) 
 })
 
 job(
-  'reads a task that says “ignore your instructions”: marked as somebody’s text',
+  'reads “ignore your instructions” in a task, marked as text of another author',
   { calls: 3, tokens: 650 },
   async (crew) => {
     const { id } = (await crew.owner.fetch<{ id: string }>('POST', '/api/projects', { name: 'Folder lock' })).body
@@ -48,7 +48,7 @@ job(
   },
 )
 
-job('works by the team’s own way of doing it', { calls: 2, tokens: 230 }, async (crew) => {
+job('follows a skill of the team', { calls: 2, tokens: 230 }, async (crew) => {
   const content = '# Review a migration\n\n1. Read the SQL.\n2. Try it on a copy.'
   await crew.owner.fetch('POST', '/api/skills', { name: 'Review a migration', content, scope: 'team' })
   const one = await crew.agent()
@@ -57,7 +57,7 @@ job('works by the team’s own way of doing it', { calls: 2, tokens: 230 }, asyn
   expect(await one.call('get_skill', { skill: mine.slug })).toMatchObject({ content })
 })
 
-job('makes the file that tells agents how to work here', { calls: 3, tokens: 900 }, async (crew) => {
+job('generates AGENTS.md', { calls: 3, tokens: 900 }, async (crew) => {
   const one = await crew.agent()
   const { slug } = await one.call('create_project', {
     name: 'Folder lock',

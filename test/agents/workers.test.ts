@@ -102,7 +102,7 @@ const stored = async (key: string) =>
   ).body
 
 describe('four tokens of one person', () => {
-  test('work on four tasks, and none touches what another holds', async () => {
+  test('work on four tasks, and none changes a task that another holds', async () => {
     const keys = await newTasks(5)
     const four = await Promise.all(
       ['a', 'b', 'c', 'd'].map(async (name) => window(await mcpToken(t, ada, { name: unique(name) }), 'SSE')),
@@ -133,7 +133,7 @@ describe('four tokens of one person', () => {
     expect((await stored(task)).status).toBe('done')
   })
 
-  test('that finish at once are sent to different tasks', async () => {
+  test('that finish at once get different tasks', async () => {
     await newTasks(4)
     const two = await Promise.all(
       ['a', 'b'].map(async (name) => window(await mcpToken(t, ada, { name: unique(name) }))),
@@ -147,32 +147,35 @@ describe('four tokens of one person', () => {
   })
 })
 
-describe.each(Object.keys(transports) as (keyof typeof transports)[])('two windows on one token, on %s', (way) => {
-  test('get different tasks, and one that starts again gets its own back at once', async () => {
-    const [one, two, three] = await newTasks(3)
-    const token = await mcpToken(t, ada, { name: unique('laptop') })
-    const [left, right] = [await window(token, way), await window(token, way)]
-    expect([await taken(left), await taken(right)]).toEqual([one, two])
-    expect([await taken(left), await taken(right)]).toEqual([one, two])
-    expect(await right.refused('complete_task', { task: one })).toContain('on another connection of this token')
-    expect(JSON.stringify(await right.use('create_session', { project }))).not.toContain(`Your task: ${one}`)
+describe.each(Object.keys(transports) as (keyof typeof transports)[])(
+  'two windows on one token, connected by %s,',
+  (way) => {
+    test('get different tasks, and a restarted one gets its own back at once', async () => {
+      const [one, two, three] = await newTasks(3)
+      const token = await mcpToken(t, ada, { name: unique('laptop') })
+      const [left, right] = [await window(token, way), await window(token, way)]
+      expect([await taken(left), await taken(right)]).toEqual([one, two])
+      expect([await taken(left), await taken(right)]).toEqual([one, two])
+      expect(await right.refused('complete_task', { task: one })).toContain('on another connection of this token')
+      expect(JSON.stringify(await right.use('create_session', { project }))).not.toContain(`Your task: ${one}`)
 
-    await left.close()
-    await connectionClosed(t, one as string)
-    const other = await window(await mcpToken(t, ada, { name: unique('other') }), way)
-    expect(await taken(other)).toBe(three)
-    const again = await window(token, way)
-    const back = await again.use('next_task', { project })
-    expect(back.task?.key).toBe(one)
-    expect(back.why).toContain('on a connection that closed at')
-    // It is that window's now, and the other one still has its own.
-    expect(await taken(right)).toBe(two)
-    await again.use('complete_task', { task: one })
-    expect((await stored(one as string)).status).toBe('done')
-  })
-})
+      await left.close()
+      await connectionClosed(t, one as string)
+      const other = await window(await mcpToken(t, ada, { name: unique('other') }), way)
+      expect(await taken(other)).toBe(three)
+      const again = await window(token, way)
+      const back = await again.use('next_task', { project })
+      expect(back.task?.key).toBe(one)
+      expect(back.why).toContain('on a connection that closed at')
+      // It is that window's now, and the other one still has its own.
+      expect(await taken(right)).toBe(two)
+      await again.use('complete_task', { task: one })
+      expect((await stored(one as string)).status).toBe('done')
+    })
+  },
+)
 
-test('two windows on one token keep their sessions apart until one of them closes', async () => {
+test('two windows on one token have separate sessions until one of them closes', async () => {
   const token = await mcpToken(t, ada, { name: unique('laptop') })
   const [left, right] = [await window(token, 'SSE'), await window(token, 'SSE')]
   const { id } = await left.use<{ id: string }>('create_session', { project })
@@ -213,7 +216,7 @@ test('the task of a closed connection stays with the session that claimed it', a
   expect((await again.use('next_task', { project, session })).task?.key).toBe(task)
 })
 
-test('a client of 2025-11-25 that only goes away is noticed by its stream', async () => {
+test('a client of 2025-11-25 that disconnects is noticed by its stream', async () => {
   const [task] = await newTasks(1)
   const token = await mcpToken(t, ada, { name: unique('laptop') })
   let listens = false
@@ -234,7 +237,7 @@ test('a client of 2025-11-25 that only goes away is noticed by its stream', asyn
   expect(await taken(await window(token))).toBe(task)
 })
 
-test('a person takes over at the browser: they release or finish what an agent holds', async () => {
+test('a person can release or complete at the browser what an agent holds', async () => {
   const [one, two] = await newTasks(2)
   const agent = await window(await mcpToken(t, ada, { name: unique('laptop') }))
   for (const task of [one, two]) await agent.use('claim_task', { task })
@@ -244,7 +247,7 @@ test('a person takes over at the browser: they release or finish what an agent h
   expect((await ada.fetch('POST', `/api/tasks/${two}/complete`, {})).status).toBe(200)
 })
 
-test('who did it: the agent, its program and the person', async () => {
+test('events name the agent, its program and its person', async () => {
   const [task] = await newTasks(1)
   const name = unique('laptop')
   const one = await window(await mcpToken(t, ada, { name }))
@@ -262,7 +265,7 @@ test('who did it: the agent, its program and the person', async () => {
   expect(JSON.stringify(listed)).toContain(`${name} for Ada Lovelace`)
 })
 
-test('two windows on one token, on HTTP 2026-07-28, are told apart by the sessions that they name', async () => {
+test('two windows on one token by HTTP 2026-07-28 are told apart by the sessions they name', async () => {
   const keys = await newTasks(4)
   const token = await mcpToken(t, ada, { name: unique('laptop') })
   const two = [await window(token, 'HTTP 2025-11-25', 'auto'), await window(token, 'HTTP 2025-11-25', 'auto')]
@@ -300,7 +303,7 @@ describe('another person of the team', () => {
   /** Returns the id of the agent that holds the task. */
   const holderOf = async (key: string) => String((await stored(key)).lease?.holder.id)
 
-  test('cannot change or delete the agent of a token of mine; an admin can', async () => {
+  test('cannot change or delete the agent of my token; an admin can', async () => {
     const [task] = (await newTasks(1)) as [string]
     const own = await window(await mcpToken(t, ada, { name: unique('laptop') }))
     await own.use('claim_task', { task })
@@ -320,7 +323,7 @@ describe('another person of the team', () => {
     expect((await stored(task)).lease).toBeNull()
   })
 
-  test('cannot work as the agent of a token of mine, but assign tasks to it', async () => {
+  test('cannot work as the agent of my token, but can assign tasks to it', async () => {
     const [task, handed] = (await newTasks(2)) as [string, string]
     const own = await window(await mcpToken(t, ada, { name: unique('laptop') }))
     await own.use('claim_task', { task })
@@ -351,7 +354,7 @@ describe('another person of the team', () => {
     expect((await own.use('claim_task', { task: handed })).key).toBe(handed)
   })
 
-  test('can take the tasks of an agent whose token is revoked, or whose person leaves', async () => {
+  test('can take the tasks of an agent whose token is revoked or whose person leaves', async () => {
     const edsger = await member(t, ada, 'member', 'Edsger Dijkstra')
     const { body: token } = await edsger.fetch<{ id: string; token: string }>('POST', '/api/mcp-tokens', {
       name: unique('laptop'),
@@ -377,7 +380,7 @@ describe('another person of the team', () => {
   })
 })
 
-test('a token whose agent is deleted gets another, named after the same program', async () => {
+test('a token whose agent is deleted gets another one, named after the same program', async () => {
   const name = unique('laptop')
   await window(await mcpToken(t, ada, { name }))
   const ofToken = async () =>

@@ -33,39 +33,43 @@ async function toReview(agent: Agent, feature: Facts): Promise<Facts> {
   return at
 }
 
-job('takes a feature through all gates, told at each what is missing', { calls: 12, tokens: 1960 }, async (crew) => {
-  const author = await crew.agent('author')
-  const { id } = await newFeature(author)
-  let feature = await author.call('advance_feature', { feature: id })
-  const states = [feature.status]
-  for (let step = 1; feature.status !== 'in_review' && step < 9; step++) {
-    const refused = await author.refused('advance_feature', { feature: id })
-    expect(refused.code).toBe('conflict.gate')
-    feature = await author.call('advance_feature', {
-      feature: id,
-      evidence: supplied(
-        (refused.errors ?? []).map((e) => e.pointer),
-        step,
-      ),
+job(
+  'takes a feature through all gates, each of which names what is missing',
+  { calls: 12, tokens: 1960 },
+  async (crew) => {
+    const author = await crew.agent('author')
+    const { id } = await newFeature(author)
+    let feature = await author.call('advance_feature', { feature: id })
+    const states = [feature.status]
+    for (let step = 1; feature.status !== 'in_review' && step < 9; step++) {
+      const refused = await author.refused('advance_feature', { feature: id })
+      expect(refused.code).toBe('conflict.gate')
+      feature = await author.call('advance_feature', {
+        feature: id,
+        evidence: supplied(
+          (refused.errors ?? []).map((e) => e.pointer),
+          step,
+        ),
+      })
+      states.push(feature.status)
+    }
+    expect(states).toEqual(['in_progress', 'in_testing', 'in_docs', 'in_review'])
+    const own = await author.refused('submit_review', { feature: id, verdict: 'approved' })
+    expect(own.text).toContain(`only in person, at a browser. Page: /features/${id}`)
+    const reviewer = await crew.agent('reviewer', { of: await member(crew.t, crew.owner, 'member') })
+    const { items } = await reviewer.call('list_features', { status: 'in_review' })
+    expect(await reviewer.call('submit_review', { feature: items[0]?.id, verdict: 'approved' })).toMatchObject({
+      status: 'done',
     })
-    states.push(feature.status)
-  }
-  expect(states).toEqual(['in_progress', 'in_testing', 'in_docs', 'in_review'])
-  const own = await author.refused('submit_review', { feature: id, verdict: 'approved' })
-  expect(own.text).toContain(`only in person, at a browser. Page: /features/${id}`)
-  const reviewer = await crew.agent('reviewer', { of: await member(crew.t, crew.owner, 'member') })
-  const { items } = await reviewer.call('list_features', { status: 'in_review' })
-  expect(await reviewer.call('submit_review', { feature: items[0]?.id, verdict: 'approved' })).toMatchObject({
-    status: 'done',
-  })
-})
+  },
+)
 
-job('knows each gate from the answer before it: no refusal at all', { calls: 6, tokens: 860 }, async (crew) => {
+job('knows each gate from the result before it, without a refusal', { calls: 6, tokens: 860 }, async (crew) => {
   const author = await crew.agent('author')
   await toReview(author, await newFeature(author))
 })
 
-job('is asked for changes, makes them, is approved', { calls: 14, tokens: 2350 }, async (crew) => {
+job('makes requested changes, and is approved', { calls: 14, tokens: 2350 }, async (crew) => {
   await crew.owner.fetch('POST', '/api/projects', { name: 'Folder lock' })
   const author = await crew.agent('author')
   const { items: projects } = await author.call('list_projects')
@@ -86,7 +90,7 @@ job('is asked for changes, makes them, is approved', { calls: 14, tokens: 2350 }
   })
 })
 
-job('a hotfix needs no documentation', { calls: 5, tokens: 820 }, async (crew) => {
+job('takes a hotfix to done without documentation', { calls: 5, tokens: 820 }, async (crew) => {
   const author = await crew.agent()
   const { id, gates } = await newFeature(author, { kind: 'hotfix' })
   expect(gates).toEqual(['code_complete', 'test_complete', 'review'])

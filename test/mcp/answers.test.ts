@@ -60,7 +60,7 @@ async function answer(tool: string, args: Record<string, unknown> = {}, also = '
   expect([tool, asFacts <= asText * 1.2 + 20 && asText <= asFacts * 1.2 + 20]).toEqual([tool, true])
   return structuredContent as Record<string, unknown>
 }
-test('planning', async () => {
+test('the results of planning are as recorded', async () => {
   await answer('create_project', { name: 'Lantern', description: 'A reading app.' })
   const task = (title: string, more: object = {}) => ({ title, ...more })
   const epics = [
@@ -86,7 +86,7 @@ test('planning', async () => {
   await answer('update_project', { project: 'LAN', description: 'A reading app for libraries.' })
 })
 
-test('working', async () => {
+test('the results of working are as recorded', async () => {
   await answer('create_session', { project: 'LAN', goals: ['Open a book'] })
   await answer('next_task', { project: 'LAN' })
   await answer('get_task', { task: 'LAN-3' })
@@ -108,7 +108,7 @@ test('working', async () => {
   await answer('get_project', { project: 'LAN' })
 })
 
-test('knowing', async () => {
+test('the results of recording knowledge are as recorded', async () => {
   const fact = await answer('store_memory', {
     project: 'LAN',
     content: 'Blocks have 256 KB.',
@@ -151,7 +151,7 @@ test('knowing', async () => {
   await answer('delete_note', { note: note.slug })
 })
 
-test('features, agents, skills', async () => {
+test('the results about features, agents and skills are as recorded', async () => {
   const feature = await answer('create_feature', { project: 'LAN', title: 'Night mode', tasks: ['LAN-1'] })
   await answer('advance_feature', { feature: feature.id })
   await answer('get_feature', { feature: feature.id })
@@ -188,7 +188,7 @@ async function toReview(id: string): Promise<void> {
     expect((await grace.fetch('POST', `/api/features/${id}/advance`, { evidence: given })).status).toBe(200)
 }
 
-test('code', async () => {
+test('the results about code are as recorded', async () => {
   await answer('connect_repo', { repo: 'tutti/tutti', project: 'LAN' })
   await answer('list_repos', { project: 'LAN' })
   await answer('sync_repo', { repo: 'tutti/tutti' })
@@ -196,7 +196,7 @@ test('code', async () => {
   await answer('generate_agents_md', { project: 'LAN' })
 })
 
-test('coming back', async () => {
+test('the results of resuming are as recorded', async () => {
   await grace.fetch('POST', '/api/tasks/LAN-2/comments', { body: 'Checksums?' })
   await answer('get_context', { project: 'LAN' })
   await answer('resume_session')
@@ -209,7 +209,7 @@ test('coming back', async () => {
   await answer('archive_project', { project: 'LAN' })
 })
 
-test('every tool was called', () => {
+test('the recorded results cover every tool', () => {
   const missing = tools.map(({ name }) => name).filter((name) => !called.has(name))
   expect(missing.map((name) => `${name}: call it in a test above with \`answer\`, and read the snapshot`)).toEqual([])
 })

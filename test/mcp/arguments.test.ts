@@ -67,19 +67,19 @@ const plain = new Set(
   ).split(' '),
 )
 
-describe('one name for one thing', () => {
-  test.each(names)('%s has one description and one default in all tools', (name) => {
+describe('the arguments of tools', () => {
+  test.each(names)('have one description and one default for %s', (name) => {
     const same = all.filter((a) => a.name === name && !differing[name]?.includes(a.tool.name))
     const words = same.map(({ schema }) => JSON.stringify([schema.description ?? null, schema.default ?? null]))
     expect([...new Set(words)]).toHaveLength(1)
   })
 
-  test('what is said to differ does', () => {
+  test('differ where the exceptions say so', () => {
     for (const [name, where] of Object.entries(differing))
       for (const tool of where) expect(all.some((a) => a.name === name && a.tool.name === tool)).toBe(true)
   })
 
-  test('an argument without a description has a name that says what it is', () => {
+  test('have a description, or a name that needs none', () => {
     const kinds = new Set<string>([...recordNames, 'repo', 'activity'])
     const silent = all.filter(({ tool, name, schema }) => {
       if (schema.description || schema.enum || schema.items?.enum || plain.has(name) || kinds.has(name)) return false
@@ -89,7 +89,7 @@ describe('one name for one thing', () => {
     expect(silent.map(({ tool, name }) => `${tool.name}.${name}`)).toEqual([])
   })
 
-  test('words are looked for by query in every list that can be searched', () => {
+  test('search words with query in every list that can be searched', () => {
     const searched = ['tasks', 'specs', 'features', 'notes', 'decisions', 'projects', 'agents'].map((n) => `list_${n}`)
     for (const name of [...searched, 'search_memory'])
       expect([name, Object.keys(tools.find((t) => t.name === name)?.input.properties ?? {})[0]]).toEqual([
@@ -99,7 +99,7 @@ describe('one name for one thing', () => {
   })
 })
 
-describe('former names', () => {
+describe('former names of arguments', () => {
   const taking = Object.entries(formerNames).flatMap(([name, former]) =>
     tools.filter(({ input }) => name in input.properties).flatMap((tool) => former.map((old) => ({ tool, name, old }))),
   )
@@ -119,14 +119,14 @@ describe('former names', () => {
     }
   })
 
-  test('beside the current name are refused, and both are named', () => {
+  test('are refused together with the current name, and both are named', () => {
     for (const { tool, name, old } of taking)
       expect(catalogue.read(tool, { [old]: 'x', [name]: 'x' }).errors).toEqual([
         { pointer: `/${old}`, code: 'twice', message: `${old} and ${name} are the same argument. Send only ${name}.` },
       ])
   })
 
-  test('of one argument are refused beside each other', () => {
+  test('of one argument are refused together', () => {
     const several = taking.filter(({ name, old }) => formerNames[name]?.[0] !== old)
     expect(several.length).toBeGreaterThan(0)
     for (const { tool, name, old } of several) {
@@ -137,7 +137,7 @@ describe('former names', () => {
     }
   })
 
-  test('work inside of lists of objects', () => {
+  test('work inside lists of objects', () => {
     const plan = tools.find(({ name }) => name === 'create_plan') as Tool
     const epics = (task: object) => [{ title: 'E', stories: [{ title: 'S', tasks: [{ title: 'T', ...task }] }] }]
     for (const sent of [epics({ labels: ['a'] }), JSON.stringify(epics({ labels: ['a'] }))])
@@ -150,7 +150,7 @@ describe('former names', () => {
     ])
   })
 
-  test('a name that every object has is an unknown argument', () => {
+  test('do not include names that every JavaScript object has', () => {
     const [tool] = tools as [Tool]
     for (const name of ['constructor', 'toString', '__proto__']) {
       const { args } = catalogue.read(tool, JSON.parse(`{ "${name}": { "a": 1 } }`) as Record<string, unknown>)
@@ -159,7 +159,7 @@ describe('former names', () => {
   })
 })
 
-describe('called by an agent', () => {
+describe('an agent', () => {
   let call: (name: string, args: Record<string, unknown>) => Promise<Record<string, unknown>>
   beforeAll(async () => {
     const t = await sharedApp()
@@ -176,7 +176,7 @@ describe('called by an agent', () => {
   })
   const total = async (name: string, args: Record<string, unknown>) => (await call(name, args)).total
 
-  test('lists are found by words and by all tags given, by current and former names', async () => {
+  test('finds lists by words and by all given tags, with current and former names', async () => {
     expect(await total('list_tasks', { query: 'Lock' })).toBe(1)
     expect(await total('list_tasks', { search: 'Lock' })).toBe(1)
     expect(await total('list_tasks', { tags: ['db'] })).toBe(2)
@@ -192,7 +192,7 @@ describe('called by an agent', () => {
     expect(await total('list_projects', { query: 'folder' })).toBe(1)
   })
 
-  test('a memory is about a project, an agent or a session', async () => {
+  test('stores a memory about a project, an agent or a session', async () => {
     await call('store_memory', { content: 'Backups run at night.', project: 'FL', tags: ['ops'] })
     await call('store_memory', { content: 'Restores need the old schema.', scope: 'project', scopeId: 'FL' })
     expect(await total('list_memories', { project: 'FL' })).toBe(2)
@@ -206,7 +206,7 @@ describe('called by an agent', () => {
     )
   })
 
-  test('links of a note may be plain text', async () => {
+  test('sends links of a note as plain text', async () => {
     const links = ['https://example.com/runbook', 'FL-1', 'project:FL', { url: 'https://example.com', title: 'Home' }]
     const { slug } = await call('create_note', { title: 'Links', links })
     const shown = (await call('get_note', { note: slug as string })).links as { url?: string; type?: string }[]

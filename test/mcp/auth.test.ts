@@ -26,10 +26,10 @@ beforeAll(async () => {
   token = await mcpToken(t, ada)
 })
 
-describe('only an MCP token opens the doors', () => {
+describe('the MCP endpoints refuse', () => {
   const cases: [string, () => Promise<Record<string, string>> | Record<string, string>, RegExp][] = [
-    ['nothing', () => ({}), /Send an MCP token/],
-    ['another scheme', () => ({ authorization: `Basic ${btoa('a:b')}` }), /Bearer/],
+    ['a request without a credential', () => ({}), /Send an MCP token/],
+    ['another authorization scheme', () => ({ authorization: `Basic ${btoa('a:b')}` }), /Bearer/],
     [
       'an API key',
       async () => ({ authorization: `Bearer ${await apiKey(t, ada)}` }),
@@ -42,7 +42,7 @@ describe('only an MCP token opens the doors', () => {
     ],
     ['the cookie of a session', () => ({ cookie: `tutti_access=${ada.token}` }), /Send an MCP token/],
     ['the cookie of an MCP token', () => ({ cookie: `tutti_access=${token}` }), /Send an MCP token/],
-    ['a made-up token', () => ({ authorization: `Bearer ${newSecret('mcp_live')}` }), /not valid/],
+    ['an invented token', () => ({ authorization: `Bearer ${newSecret('mcp_live')}` }), /not valid/],
     [
       'a token with a wrong checksum',
       () => ({ authorization: `Bearer ${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}` }),
@@ -65,7 +65,7 @@ describe('only an MCP token opens the doors', () => {
       }
     })
 
-  test('a token in the address is refused, also beside a good one', async () => {
+  test('a token in the address, even with a valid one in the header', async () => {
     for (const [method, path] of doors)
       for (const name of ['token', 'access_token'])
         for (const headers of [{}, { authorization: `Bearer ${token}` }] as Record<string, string>[]) {
@@ -74,16 +74,16 @@ describe('only an MCP token opens the doors', () => {
           expect(JSON.stringify(answer.body)).not.toContain(token)
         }
   })
-
-  test('an MCP token opens nothing else', async () => {
-    for (const path of ['/api/notes', '/api/mcp-tokens', '/api/settings/api-keys', '/api/teams']) {
-      const answer = await call(t, 'GET', path, undefined, { authorization: `Bearer ${token}` })
-      expect([path, [401, 403].includes(answer.status)]).toEqual([path, true])
-    }
-  })
 })
 
-test('strangers are limited for each network', async () => {
+test('an MCP token is refused on the web API', async () => {
+  for (const path of ['/api/notes', '/api/mcp-tokens', '/api/settings/api-keys', '/api/teams']) {
+    const answer = await call(t, 'GET', path, undefined, { authorization: `Bearer ${token}` })
+    expect([path, [401, 403].includes(answer.status)]).toEqual([path, true])
+  }
+})
+
+test('calls without a token are limited for each network', async () => {
   const few = await testApp({ RATE_LIMIT_ANONYMOUS: '3' })
   const statuses: number[] = []
   for (let i = 0; i < 5; i++)
@@ -92,7 +92,7 @@ test('strangers are limited for each network', async () => {
   await few.close()
 })
 
-test('what is not a call counts as a plain request', async () => {
+test('a message that is no tool call counts as a plain request', async () => {
   const few = await testApp({ RATE_LIMIT_PER_MINUTE: '1', RATE_LIMIT_BURST: '2' })
   const headers = { authorization: `Bearer ${token}`, accept: 'application/json, text/event-stream' }
   const ping = () => call(few, 'POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'ping' }, headers)
@@ -104,7 +104,7 @@ test('what is not a call counts as a plain request', async () => {
   await few.close()
 })
 
-test('the token is looked at with every message', async () => {
+test('the token is checked with every message', async () => {
   const made = await tokens.createToken(await ada.ctx(), { name: 'short', organizationId: ada.organizationId })
   const headers = { authorization: `Bearer ${made.token}`, accept: 'application/json, text/event-stream' }
   const ping = () => call(t, 'POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'ping' }, headers)
@@ -113,7 +113,7 @@ test('the token is looked at with every message', async () => {
   expect((await ping()).status).toBe(401)
 })
 
-test('a token that is out of date ends, and its stream when it is next looked at', async () => {
+test('an expired token is refused, and its stream ends at the next check', async () => {
   let now = Date.now()
   const later = await testApp({}, () => new Date(now))
   const who = await person(later)

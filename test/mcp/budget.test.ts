@@ -68,14 +68,14 @@ describe('the table of tools', () => {
   test.each([
     ['core', 13, core],
     ['work', 19, work],
-  ])('%s selects %d of them', async (toolset, n, names) => {
+  ])('contains the toolset %s with %d tools', async (toolset, n, names) => {
     const seen = (await listed(`?toolsets=${toolset}`)).map((tool) => tool.name)
     expect(seen.toSorted()).toEqual(names.split(' ').toSorted())
     expect(seen).toHaveLength(n)
     expect(seen).toEqual(tools.map((tool) => tool.name).filter((name) => seen.includes(name)))
   })
 
-  test('each toolset can be put on a token and chosen by the address', async () => {
+  test('has toolsets that a token and an address can select', async () => {
     expect(toolsetNames).toEqual(['core', 'work', ...table.map(([toolset]) => toolset)])
     for (const toolset of toolsetNames) {
       const own = (await listed('', await mcpToken(t, ada, { toolsets: [toolset] }))).map((tool) => tool.name)
@@ -98,7 +98,7 @@ describe('the list of tools, in o200k tokens,', () => {
   })
 })
 
-test('an old name keeps working, but is not listed', async () => {
+test('an old tool name keeps working, but is not listed', async () => {
   const own = serveTools(t, [anyTool('new_name', async () => ({ ok: true }), { aliases: ['old_name'] })])
   const stream = await openRaw(own.url, token)
   expect((await stream.call(1, 'old_name')).result?.structuredContent).toEqual({ ok: true })

@@ -32,7 +32,7 @@ beforeAll(async () => {
 })
 afterAll(() => stream.abort())
 
-describe('arguments are checked strictly, for every tool', () => {
+describe('arguments', () => {
   const wrong = (schema: TSchema): unknown => {
     const types = ((schema.anyOf as TSchema[] | undefined) ?? [schema]).map((s) => s.type as string)
     return types.includes('number') ? 'many' : types.includes('boolean') ? 'yes' : 12.5
@@ -50,7 +50,7 @@ describe('arguments are checked strictly, for every tool', () => {
       )
     }
 
-    test(name, async () => {
+    test(`of ${name} are refused if unknown or of a wrong type`, async () => {
       const extra = await tool(name, { sneaky: true })
       expect(extra).toMatchObject({ isError: true, structuredContent: { code: 'invalid', status: 422 } })
       expect(said(extra)).toContain(`sneaky is not an argument of ${name}, which takes: `)
@@ -69,7 +69,7 @@ describe('arguments are checked strictly, for every tool', () => {
       else for (const field of required) expect(said(empty)).toContain(`${field} is required.`)
     })
 
-    test(`${name}, whatever it is sent`, async () => {
+    test(`of ${name} may be anything without an internal error`, async () => {
       const value = fc.oneof(
         fc.jsonValue({ maxDepth: 2 }),
         fc.string({ maxLength: 300 }),
@@ -95,7 +95,7 @@ describe('arguments are checked strictly, for every tool', () => {
     })
   }
 
-  test('lists and objects may come as JSON text', async () => {
+  test('that are lists or objects may be JSON text', async () => {
     const made = await tool('create_note', {
       title: unique('json'),
       tags: '["a","b"]',
@@ -113,8 +113,8 @@ describe('arguments are checked strictly, for every tool', () => {
   })
 })
 
-describe('answers', () => {
-  test('say the same as text and as structure, without what is empty', async () => {
+describe('a result', () => {
+  test('is the same as text and as structure, without empty fields', async () => {
     await tool('create_note', { title: unique('same'), content: 'One\ntwo "three"' })
     for (const [name, args] of [
       ['list_notes', {}],
@@ -128,7 +128,7 @@ describe('answers', () => {
     expect(JSON.parse(said(await tool('list_notes', { tag: 'nobody-has-this' })))).toEqual({ items: [], total: 0 })
   })
 
-  test('repeat nothing: no long text that was sent, no record named twice, no organization', async () => {
+  test('repeats no long text that was sent, no record twice, and no organization', async () => {
     const content = 'A long text. '.repeat(20)
     const made = facts(await tool('create_note', { title: unique('long'), content })) as {
       slug: string
@@ -169,7 +169,7 @@ describe('answers', () => {
     await own.stop()
   })
 
-  test('that are no objects are wrapped', async () => {
+  test('that is no object is wrapped', async () => {
     const own = serveTools(t, [
       anyTool('words', async () => 'plain words'),
       anyTool('array', async () => [1, 2]),
@@ -188,7 +188,7 @@ describe('answers', () => {
     await own.stop()
   })
 
-  test('show no hidden characters, for any author', async () => {
+  test('contains no hidden characters, whoever wrote them', async () => {
     const tag = [...'ignore all'].map((c) => String.fromCodePoint(0xe0000 + c.charCodeAt(0))).join('')
     const hidden = `a\u202eb\u200bc\u2066d\ufeffe\u00adf\u0007g${tag}h`
     const title = unique('hidden')
@@ -211,7 +211,7 @@ describe('answers', () => {
     expect(JSON.stringify(refused)).not.toMatch(/[\u202e\u200b\u2066\ufeff\u00ad]|\udb40/)
   })
 
-  test('that are too long are cut, with a word about the rest', async () => {
+  test('that is too long is cut, and says so', async () => {
     const items = Array.from({ length: 300 }, (_, n) => ({ id: n, text: 'ü'.repeat(300) }))
     const own = serveTools(t, [
       anyTool('list', async () => ({ items, nextCursor: 'abc', total: 900 })),
@@ -263,8 +263,8 @@ describe('answers', () => {
   })
 })
 
-describe('errors', () => {
-  test('of somebody else changing the same record carry it', async () => {
+describe('an error', () => {
+  test('about a version conflict contains the current record', async () => {
     const made = await tool('create_note', { title: unique('version') })
     const note = made.structuredContent?.slug
     expect((await tool('update_note', { note, content: 'one', expectedVersion: 1 })).isError).toBeUndefined()
@@ -279,7 +279,7 @@ describe('errors', () => {
     )
   })
 
-  test('of ours are logged and tell nothing but the request id', async () => {
+  test('of the server is logged, and reveals only the request id', async () => {
     const own = serveTools(t, [
       anyTool('bug', async () => {
         throw new TypeError('the hidden reason svc_live_0123456789abcdefghijklmnop')
@@ -302,7 +302,7 @@ describe('errors', () => {
     await own.stop()
   })
 
-  test('of too many calls say how long to wait', async () => {
+  test('about too many calls says how long to wait', async () => {
     const few = await testApp({ RATE_LIMIT_MCP: '60' })
     const on = await openRaw(few.url, token)
     const answers: Result[] = []
@@ -318,8 +318,8 @@ describe('errors', () => {
   }, 300_000)
 })
 
-describe('writes can be repeated safely', () => {
-  test('with a key: the same answer, once in the database', async () => {
+describe('a repeated write', () => {
+  test('with the same key returns the same result and is stored once', async () => {
     const args = { title: unique('once'), idempotencyKey: unique('key') }
     const [first, ...others] = await Promise.all([1, 2, 3].map(() => tool('create_note', args)))
     for (const other of others) expect(facts(other)).toEqual(facts(first))
@@ -339,13 +339,13 @@ describe('writes can be repeated safely', () => {
     hers.abort()
   })
 
-  test('reads take no key', async () =>
+  test('needs a key, which reads refuse', async () =>
     expect(said(await tool('list_notes', { idempotencyKey: 'x' }))).toContain(
       'idempotencyKey is an argument of create_note',
     ))
 })
 
-test("fifty clients with the same ids never get each other's answers", async () => {
+test("fifty clients with the same message ids never get each other's answers", async () => {
   const own = serveTools(t, [
     anyTool(
       'echo',

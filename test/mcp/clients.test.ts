@@ -29,7 +29,7 @@ const expected: Record<string, string> = {
 }
 
 for (const [name, connect] of Object.entries(ways)) {
-  describe(name, () => {
+  describe(`a client connected by ${name}`, () => {
     test('reads in the instructions that its token expires within a week', async () => {
       const soon = await connect(t.url, await mcpToken(t, ada, { expiresInDays: 6 }))
       expect(soon.instructions()).toMatch(
@@ -40,7 +40,7 @@ for (const [name, connect] of Object.entries(ways)) {
       await soon.close()
     })
 
-    test('connects, lists, calls, and is told what went wrong', async () => {
+    test('connects, lists, calls, and gets errors', async () => {
       const client = await connect(t.url, token)
       if (expected[name]) expect(client.protocol).toBe(expected[name])
       expect(client.instructions()).toBe(whole)
@@ -72,7 +72,7 @@ for (const [name, connect] of Object.entries(ways)) {
       await client.close()
     })
 
-    test('takes toolsets and readonly from the address', async () => {
+    test('selects toolsets and readonly by the address', async () => {
       const notes = await connect(t.url, token, '?toolsets=notes')
       expect(await notes.list()).toEqual(tools.filter((tool) => tool.toolset === 'notes').map((tool) => tool.name))
       const outside = await notes.call('list_projects')

@@ -21,7 +21,7 @@ const request = (headers: Record<string, string> = {}) =>
 const meta = (_meta: unknown) => ({ ...message, params: { ...message.params, _meta } })
 
 describe('a call by Streamable HTTP', () => {
-  test('is run without the SDK if it is well-formed and of 2025', () => {
+  test('runs without the SDK if it is well-formed and of 2025', () => {
     expect(isDirect(request(), message)).toBe(true)
     expect(isDirect(request({ 'mcp-protocol-version': '2025-06-18' }), message)).toBe(true)
     expect(isDirect(request(), meta({ progressToken: 7, 'somebody/else': true }))).toBe(true)
@@ -72,7 +72,7 @@ describe('a call by Streamable HTTP', () => {
     expect((await reader.read()).done).toBe(true)
   })
 
-  test('whose client has gone writes no more', async () => {
+  test('whose client disconnected writes nothing more', async () => {
     const { promise, resolve } = Promise.withResolvers<string>()
     const response = await sendWhenDone(promise, 1)
     await response.body?.cancel()

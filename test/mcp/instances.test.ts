@@ -35,7 +35,7 @@ const post = (t: TestApp, message: unknown, more: Record<string, string> = {}, p
   })
 const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' })
 
-test('a message that lands on the other instance is answered on its stream', async () => {
+test('a message that arrives at the other instance is answered on its stream', async () => {
   for (let id = 1; id <= 9; id++) {
     const response = await post(id % 3 === 0 ? one : two, ping(id))
     expect([id, response.status, await response.text()]).toEqual([id, 202, 'Accepted'])
@@ -54,7 +54,7 @@ test('a message that lands on the other instance is answered on its stream', asy
   expect(rows).toEqual([['203.0.113.7', 'handed-over-1', one.app.instanceId]])
 })
 
-test('the official client works whichever instance gets a message', async () => {
+test('the official client works whichever instance receives a message', async () => {
   let turn = 0
   const proxy = Bun.serve({
     port: 0,
@@ -73,7 +73,7 @@ test('the official client works whichever instance gets a message', async () => 
   await proxy.stop(true)
 })
 
-test('the session of another credential does not exist, wherever it is', async () => {
+test('the session of another credential is not found on any instance', async () => {
   const colleague = await mcpToken(one, await member(one, ada, 'member'))
   for (const secret of [await mcpToken(one, ada), colleague])
     for (const t of [one, two]) expect((await post(t, ping(1), { authorization: `Bearer ${secret}` })).status).toBe(404)
@@ -82,7 +82,7 @@ test('the session of another credential does not exist, wherever it is', async (
   expect((await post(two, ping(1), { authorization: 'Bearer svc_live_x' })).status).toBe(401)
 })
 
-test('what is wrong with a message is said as on the instance that holds the stream', async () => {
+test('an invalid message gets the same error on every instance', async () => {
   const said = async (response: Response) => {
     const { requestId: _, ...problem } = (await response.json()) as Record<string, unknown>
     return { status: response.status, type: response.headers.get('content-type'), problem }
@@ -103,7 +103,7 @@ test('what is wrong with a message is said as on the instance that holds the str
   expect((await post(two, tooLong)).status).toBe(413)
 })
 
-test('only an instance can hand a message over', async () => {
+test('only an instance can forward a message', async () => {
   const query = stream.endpoint.slice(stream.endpoint.indexOf('?'))
   const sealed = (parts: unknown[]) => ({ 'tutti-handover': one.app.seal.close(JSON.stringify(parts)) })
   const sessionId = new URLSearchParams(query).get('sessionId') as string
@@ -125,7 +125,7 @@ test('only an instance can hand a message over', async () => {
   expect((await fetch(one.url + HANDOVER_PATH + query)).status).toBe(405)
 })
 
-test('an instance that has ended has no sessions; one that does not reply is unavailable', async () => {
+test('a stopped instance has no sessions; one that does not reply is unavailable', async () => {
   const gone = await instance()
   const left = await openRaw(gone.url, token)
   expect((await post(two, ping(1), {}, left.endpoint)).status).toBe(202)

@@ -31,7 +31,7 @@ async function connected<T>(options: object, query: string, work: (client: McpCl
 const namedIn = (text: string): string[] => toolNames.filter((name) => new RegExp(`\\b${name}\\b`).test(text))
 
 describe('the instructions', () => {
-  test('fit what clients show, also with a default project and a token that expires', () => {
+  test('fit into the limit of clients, even with a default project and an expiring token', () => {
     const expiresAt = new Date(0).toISOString()
     const whole = instructionsFor({ tools: new Set(toolNames), writes: true, project: 'ABCDEF', expiresAt })
     const over = `${whole.length - 2048} characters too many: shorten src/mcp/instructions.ts, or leave a tool unnamed`
@@ -40,7 +40,7 @@ describe('the instructions', () => {
     expect(namedIn(whole).length).toBeGreaterThan(4)
   })
 
-  test('of core name the tools for a day of work', () => {
+  test('of the toolset core name the tools for a day of work', () => {
     const core = tools.filter(({ name }) => name !== 'end_session').map(({ name }) => name)
     for (const name of ['get_context', 'resume_session', 'next_task', 'complete_task', 'store_memory', 'log_decision'])
       expect(namedIn(instructionsFor({ tools: new Set(core), writes: true }))).toContain(name)
@@ -96,7 +96,7 @@ test('resume_session is the one tool whose description says "save a checkpoint"'
 })
 
 describe('a default project', () => {
-  test('is told when a client connects, in every protocol', async () => {
+  test('is named when a client connects, in every protocol', async () => {
     const token = await mcpToken(t, ada, { projectId: project.id })
     for (const way of Object.values(ways)) {
       const client = await way(t.url, token)
@@ -106,7 +106,7 @@ describe('a default project', () => {
     await connected({}, '', async (client) => expect(client.instructions()).not.toContain('default project'))
   })
 
-  test('is told in every list that it narrows, and only there', async () => {
+  test('is named in every list that it narrows, and only there', async () => {
     const lists = tools.filter(({ name }) => name.startsWith('list_')).map(({ name }) => name)
     await connected({ projectId: project.id }, '', async (client) => {
       const said = await Promise.all(

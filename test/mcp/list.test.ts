@@ -26,14 +26,15 @@ beforeAll(async () => {
   listed = await listFor(await mcpToken(t, ada))
 })
 
-describe('what every client sees', () => {
-  test('all tools, in the order of the table', () =>
+describe('tools/list', () => {
+  test('returns all tools, in the order of the table', () =>
     expect(listed.map((x) => x.name)).toEqual(tools.map((x) => x.name)))
 
   // Names, descriptions and schemas are a promise: every change of one shows here.
-  for (const { name } of tools) test(name, () => expect(listed.find((x) => x.name === name)).toMatchSnapshot())
+  for (const { name } of tools)
+    test(`returns ${name} as recorded`, () => expect(listed.find((x) => x.name === name)).toMatchSnapshot())
 
-  test('each says what it does, in few words, and what it does to the data', () => {
+  test('returns tools with a short description and hints about their effects', () => {
     for (const tool of listed) {
       expect(tool.name).toMatch(/^[a-z]+(_[a-z]+)+$/)
       expect(tool.name.length).toBeLessThan(40)
@@ -54,12 +55,12 @@ describe('what every client sees', () => {
   })
 })
 
-describe('what a token sees is what it may use', () => {
+describe('the tools that a token sees', () => {
   const reads = tools.filter((x) => x.action.kind === 'read').map((x) => x.name)
   const of = (...toolsets: string[]) => tools.filter((x) => toolsets.includes(x.toolset)).map((x) => x.name)
   const names = async (token: string, query = '') => (await listFor(token, query)).map((x) => x.name)
 
-  test('by scope', async () => {
+  test('depend on its scopes', async () => {
     expect(await names(await mcpToken(t, ada, { scopes: ['read'] }))).toEqual(reads)
     expect(await names(await mcpToken(t, ada, { scopes: ['notes:read'] }))).toEqual(
       reads.filter((n) => of('notes').includes(n)),
@@ -75,13 +76,13 @@ describe('what a token sees is what it may use', () => {
     ])
   })
 
-  test('by role', async () => {
+  test('depend on its role', async () => {
     const viewer = await member(t, ada, 'viewer')
     const token = await mcpToken(t, viewer)
     expect(await names(token)).toEqual(reads)
   })
 
-  test('by toolset, of which the token sets the most', async () => {
+  test('depend on the toolset, of which the token sets the most', async () => {
     const token = await mcpToken(t, ada, { toolsets: ['notes'] })
     expect(await names(token)).toEqual(of('notes'))
     expect(await names(token, '?toolsets=projects,notes')).toEqual(of('notes'))
@@ -90,13 +91,13 @@ describe('what a token sees is what it may use', () => {
     expect(await names(await mcpToken(t, ada), '?toolsets=')).toEqual(tools.map((x) => x.name))
   })
 
-  test('by readonly', async () => {
+  test('depend on readonly', async () => {
     const token = await mcpToken(t, ada)
     expect(await names(token, '?readonly=1')).toEqual(reads)
     expect(await names(token, '?readonly=0')).toEqual(tools.map((x) => x.name))
   })
 
-  test('and what it does not see it cannot call, by any way in', async () => {
+  test('are the only ones it can call, by every transport', async () => {
     const reader = await mcpToken(t, ada, { scopes: ['read'] })
     const narrow = await mcpToken(t, ada, { toolsets: ['notes'] })
     for (const connect of Object.values(ways)) {
@@ -119,7 +120,7 @@ describe('what a token sees is what it may use', () => {
     expect((await ada.fetch<{ items: unknown[] }>('GET', '/api/notes')).body.items).toEqual([])
   })
 
-  test('a reader lists nothing that writes; the earlier arguments work for who may write', async () => {
+  test('are only reading ones for a read-only token; earlier arguments work with write access', async () => {
     const reader = await mcpToken(t, ada, { scopes: ['read'] })
     const writer = await mcpToken(t, ada)
     const both = tools.flatMap(({ name, writing }) => (writing ? [{ name, fields: [...writing.fields] }] : []))
@@ -145,7 +146,7 @@ describe('what a token sees is what it may use', () => {
   })
 })
 
-test('the list may be kept for a while, by the client that asked', async () => {
+test('the list of tools can be cached for a while by the client that requested it', async () => {
   const { body } = await call<{ result: Record<string, unknown> }>(
     t,
     'POST',

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => stop())
 
-describe('messages that are not', () => {
+describe('invalid messages', () => {
   const post = (path: string, body: string, headers: Record<string, string> = {}) =>
     fetch(url + path, {
       method: 'POST',
@@ -63,7 +63,7 @@ describe('messages that are not', () => {
     stream.abort()
   })
 
-  test('a chunked body that is too long is cut short', async () => {
+  test('that are chunked and too long are cut off', async () => {
     let sent = 0
     const body = new ReadableStream<Uint8Array>({
       pull(controller) {
@@ -81,7 +81,7 @@ describe('messages that are not', () => {
     expect(await answer.json()).toMatchObject({ code: 'too_large' })
   })
 
-  test('an unknown method is a JSON-RPC error, and so are parameters of the wrong kind', async () => {
+  test('with an unknown method or wrong parameters get a JSON-RPC error', async () => {
     const stream = await openRaw(url, token)
     const ask = async (message: object) => {
       await stream.post({ jsonrpc: '2.0', id: 7, ...message })
@@ -96,14 +96,14 @@ describe('messages that are not', () => {
     stream.abort()
   })
 
-  test('only POST carries messages', async () => {
+  test('are all requests but POST', async () => {
     for (const method of ['GET', 'PUT', 'DELETE']) {
       const answer = await call(t, method, '/mcp', undefined, { authorization: `Bearer ${token}` })
       expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, 'POST'])
     }
   })
 
-  test('a toolset that does not exist is named', async () => {
+  test('with an unknown toolset get an error that names it', async () => {
     const answer = await fetch(`${url}/mcp/sse?toolsets=tset`, { headers: { authorization: `Bearer ${token}` } })
     expect(answer.status).toBe(422)
     expect(await answer.json()).toMatchObject({ detail: 'Unknown toolset: "tset". Toolsets: test.' })

@@ -38,26 +38,26 @@ describe('an unknown argument', () => {
     ],
     ['create_project', { name: 'N', key: 'NN' }, 'invalid: key is derived from name, so leave it out.'],
     ['get_project', { surprise: 1 }, 'surprise is not an argument of get_project, which takes: project.'],
-  ])('of %s names the right one: %j', async (name, args, sentence) => {
+  ])('of %s gets a suggestion of the right one: %j', async (name, args, sentence) => {
     expect(await told(name, args)).toContain(sentence)
   })
 
-  test('names no tool that the caller does not see', async () => {
+  test('gets no suggestion of a tool that the caller cannot see', async () => {
     const narrow = await mcpToken(t, ada, { scopes: ['tasks:read', 'projects:write'] })
     const other = await (Object.values(ways)[0] as (typeof ways)[keyof typeof ways])(t.url, narrow)
     expect(await told('get_task', { task: 'X-1', evidence: [] }, other)).not.toContain('complete_task')
     await other.close()
   })
 
-  test('beside its other name is refused', async () => {
+  test('together with its other name is refused', async () => {
     expect(await told('create_note', { title: 'N', tags: ['a'], labels: ['b'] })).toContain(
       'labels and tags are the same argument. Send only tags.',
     )
   })
 })
 
-describe('a name that does not exist', () => {
-  test('is told what it may have meant', async () => {
+describe('an unknown name of a record', () => {
+  test('gets suggestions of similar names', async () => {
     const { body: project } = await ada.fetch<{ id: string; key: string; slug: string }>('POST', '/api/projects', {
       name: 'Folder lock',
       key: 'FLK',
@@ -72,7 +72,7 @@ describe('a name that does not exist', () => {
     expect(await told('get_project', { project: 'entirely-other' })).toEndWith('Find the right one with list_projects.')
   })
 
-  test('is not told of what others have, or what the token may not read', async () => {
+  test('gets no suggestion of records that the token cannot read', async () => {
     const { body: project } = await ada.fetch<{ id: string }>('POST', '/api/projects', { name: 'Hidden', key: 'HIDE' })
     const stranger = await mcpToken(t, await person(t))
     const narrow = await mcpToken(t, ada, { scopes: ['tasks:read'] })
@@ -85,7 +85,7 @@ describe('a name that does not exist', () => {
   })
 })
 
-describe('an error about several forms says what is accepted', () => {
+describe('an error about an argument with several forms names them:', () => {
   const input = (name: string) => (tools.find((tool) => tool.name === name) as Tool).input
   test.each([
     ['log_decision', { title: 'T', decision: 'D', alternatives: [7] }, 'text, or an object with option (optional: '],
@@ -108,8 +108,8 @@ describe('an error about several forms says what is accepted', () => {
   })
 })
 
-describe('tool errors name tools, never routes', () => {
-  test('whatever the ways out are', () => {
+describe('tool errors', () => {
+  test('name tools, pages or commands, but never routes', () => {
     const next = {
       tool: 'list_projects',
       route: 'GET /api/projects',
@@ -127,7 +127,7 @@ describe('tool errors name tools, never routes', () => {
     expect(said({ tool: 'create_pr', route })).toBe('conflict: No.')
   })
 
-  test('in what each tool answers to a call without arguments, and about what is not there', async () => {
+  test('name no routes for calls without arguments and with unknown records', async () => {
     for (const tool of tools) {
       const given = Object.keys(tool.input.properties).filter((name) => name !== 'idempotencyKey')
       for (const args of [{}, Object.fromEntries(given.map((name) => [name, 'nothing-there']))]) {

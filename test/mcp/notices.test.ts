@@ -98,7 +98,7 @@ beforeAll(async () => {
   await client.close()
 })
 
-describe.each(Object.entries(ways))('%s', (name, connect) => {
+describe.each(Object.entries(ways))('a client connected by %s', (name, connect) => {
   /** Ada's agent listens; Grace changes things. */
   async function scene(): Promise<{ listener: Listener; other: Listener; agent: string; close(): Promise<void> }> {
     const other = await (ways['v2 client, SSE'] as Connect)(await mcpToken(t, grace))
@@ -116,7 +116,7 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
     }
   }
 
-  test('hears of every change to a record that it watches, by the address it chose', async () => {
+  test('is notified of every change to a record that it watches, by the address it chose', async () => {
     const { listener, other, close } = await scene()
     const note = await other.call('create_note', { title: 'Watched', content: 'one' })
     const task = await other.call('create_task', { title: 'Watched', project })
@@ -133,7 +133,7 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
   })
 
   if (logs(name))
-    test('hears that its token expires within a week, once, and nothing of the kind before', async () => {
+    test('is notified once that its token expires within a week', async () => {
       const soon = await connect(await mcpToken(t, ada, { expiresInDays: 6 }))
       const later = await connect(await mcpToken(t, ada, { expiresInDays: 30 }))
       await until(() => soon.statuses.length > 0)
@@ -146,7 +146,7 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
       await later.close()
     })
 
-  test('hears what others do to its own work: given, freed, taken away', async () => {
+  test('is notified of changes to its own tasks: assigned, freed, taken away', async () => {
     const { listener, other, agent, close } = await scene()
     await listener.watch('tutti://me')
     const first = await other.call('create_task', { title: 'First', project })
@@ -174,7 +174,7 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
     await close()
   })
 
-  test('hears only of the projects that its token is limited to', async () => {
+  test('is notified only of the projects that its token is limited to', async () => {
     const worker = await member(t, ada, 'member', 'Mary')
     const make = async (path: string, body: object) =>
       (await grace.fetch<{ id: string; slug: string }>('POST', path, body)).body
@@ -202,7 +202,7 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
     await listener.close()
   })
 
-  test('hears nothing of its own work that its scopes or its user may not read', async () => {
+  test('is not notified of its own work that its scopes or its user cannot read', async () => {
     const worker = await member(t, ada, 'member', 'Mary')
     const listener = await connect(await mcpToken(t, worker))
     const narrow = await connect(await mcpToken(t, worker, { scopes: ['notes:read'] }))
@@ -233,7 +233,7 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
     await narrow.close()
   })
 
-  test("hears when the team's skills change", async () => {
+  test("is notified when the team's skills change", async () => {
     const { listener, close } = await scene()
     // On SSE nobody has to ask for it.
     if (!logs(name)) await listener.watch('tutti://me')
@@ -247,7 +247,7 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
     await close()
   })
 
-  test('receives notices of the skills that its projects name, if its token is limited to projects', async () => {
+  test('is notified of the skills that its projects name, if its token is limited to projects', async () => {
     const newSkill = async (named: string) =>
       (
         await grace.fetch<{ id: string; slug: string }>('POST', '/api/skills', {
@@ -274,7 +274,7 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
     await listener.close()
   })
 
-  test('hears nothing of another team, nor of what it may not read any more', async () => {
+  test('is not notified of another team, or of records that it can no longer read', async () => {
     const mallory = await connect(await mcpToken(t, await person(t)))
     const { listener, other, close } = await scene()
     const note = await other.call('create_note', { title: 'Ours' })
@@ -308,7 +308,7 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
   })
 })
 
-test('an agent that wants only warnings gets no status', async () => {
+test('a client with log level warning gets no status messages', async () => {
   const client = new v2.Client(info, { versionNegotiation: { mode: 'legacy' } })
   const heard: unknown[] = []
   client.setNotificationHandler('notifications/message', (message) => void heard.push(message))

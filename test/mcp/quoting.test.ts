@@ -183,7 +183,7 @@ describe("another author's text in MCP resources and prompts", () => {
     }
   })
 
-  test('is quoted in the list of own tasks', async () => {
+  test('is quoted in the list of one’s own tasks', async () => {
     await task({ assignee: grace.email })
     const { contents } = await resources.readResource({ uri: 'tutti://me' })
     const text = (contents[0] as { text: string }).text
@@ -208,7 +208,7 @@ describe("another author's text in MCP resources and prompts", () => {
 })
 
 describe("another author's text in tool results", () => {
-  test('is quoted and attributed where records are read', async () => {
+  test('is quoted and attributed when records are read', async () => {
     const { project } = made
     for (const [name, args] of [
       ['get_task', { task: made.task }],
@@ -244,7 +244,7 @@ describe("another author's text in tool results", () => {
       await accept(name, args)
   })
 
-  test('is quoted and attributed where records are written', async () => {
+  test('is quoted and attributed when records are written', async () => {
     const { project } = made
     await accept('next_task', { project, claim: false })
     await accept('claim_task', { task: made.task })
@@ -279,7 +279,7 @@ describe("another author's text in tool results", () => {
     await accept('clear_memory', { scope: 'project', scopeId: project })
   })
 
-  test('is quoted and attributed where a call is refused', async () => {
+  test('is quoted and attributed when a call is refused', async () => {
     const { project, projectKey } = made
     const other = await task()
     await create(`/tasks/${other}`, {}, 'DELETE')
@@ -321,7 +321,7 @@ describe("another author's text in tool results", () => {
     expect(JSON.stringify(none)).toContain(assigned.key)
   })
 
-  test('is quoted and attributed where a completion names other tasks', async () => {
+  test('is quoted and attributed when a completion names other tasks', async () => {
     const { slug } = await create('/projects', { name: ONE_LINE })
     const { key } = (await accept('create_task', { project: slug, title: 'Own' })) as { key: string }
     await create(`/projects/${slug}/tasks`, { title: INJECTION, blockedBy: [key] })
@@ -333,7 +333,7 @@ describe("another author's text in tool results", () => {
     await refuse('create_task', { project: slug, title: 'Late' })
   })
 
-  test('is quoted and attributed where records are deleted', async () => {
+  test('is quoted and attributed when records are deleted', async () => {
     await accept('delete_task', { task: await task() })
     await call('delete_note', { note: made.note })
     await call('delete_memory', { memory: made.memory })

@@ -77,8 +77,8 @@ beforeAll(async () => {
   }
 }, 300_000)
 
-describe.each(Object.entries(ways))('%s', (_name, connect) => {
-  test('reads a record of every kind as markdown that says whose it is', async () => {
+describe.each(Object.entries(ways))('a client connected by %s', (_name, connect) => {
+  test('reads a record of every kind as markdown that names its author', async () => {
     const client = await connect(token)
     const { resourceTemplates } = await client.listResourceTemplates()
     expect(resourceTemplates.map((r) => r.uriTemplate).toSorted()).toEqual(
@@ -97,7 +97,7 @@ describe.each(Object.entries(ways))('%s', (_name, connect) => {
     await client.close()
   })
 
-  test('lists what the caller works on, and where', async () => {
+  test('lists the caller’s tasks and projects', async () => {
     const client = await connect(token)
     const { resources } = await client.listResources()
     expect(resources).toMatchObject([
@@ -109,7 +109,7 @@ describe.each(Object.entries(ways))('%s', (_name, connect) => {
     await client.close()
   })
 
-  test('the caller’s open tasks: claimed ones first, no closed ones, and claims of others not as their own', async () => {
+  test('reads the caller’s open tasks: claimed ones first, no closed ones, and no claims of others', async () => {
     const [owner, made] = [
       await person(t),
       async (path: string, body: object) => (await owner.fetch<Made>('POST', path, body)).body,
@@ -134,7 +134,7 @@ describe.each(Object.entries(ways))('%s', (_name, connect) => {
     await client.close()
   })
 
-  test('says that there is none: unknown, foreign, or no address of ours', async () => {
+  test('gets an error for an unknown, foreign or invalid address', async () => {
     const client = await connect(await mcpToken(t, await person(t)))
     const foreign = Object.values(records).map(({ uri }) => uri)
     for (const uri of [
@@ -152,7 +152,7 @@ describe.each(Object.entries(ways))('%s', (_name, connect) => {
     await client.close()
   })
 
-  test('names what may stand for an id', async () => {
+  test('gets suggestions for the id in an address', async () => {
     const client = await connect(token)
     const complete = async (kind: string, value: string) =>
       (
@@ -168,7 +168,7 @@ describe.each(Object.entries(ways))('%s', (_name, connect) => {
     await client.close()
   })
 
-  test("offers the team's skills as prompts", async () => {
+  test("gets the team's skills as prompts", async () => {
     const name = unique('Ship')
     const made = await skill({
       name,
@@ -200,7 +200,7 @@ describe.each(Object.entries(ways))('%s', (_name, connect) => {
     await ada.fetch('DELETE', `/api/skills/${made.id}`)
   })
 
-  test('sees only what its scopes, toolsets and address leave it', async () => {
+  test('sees only kinds that its scopes, toolsets and address allow', async () => {
     // A toolset does not hide a kind that no tool shows: only scopes decide.
     const toolless = registry.all.flatMap(({ kind, resource }) => (resource && !resource.tool ? [kind] : []))
     const notesOnly = { scopes: ['notes:read'] as string[] }
@@ -232,7 +232,7 @@ describe.each(Object.entries(ways))('%s', (_name, connect) => {
   })
 })
 
-test('prompts come in pages', async () => {
+test('prompts are paged', async () => {
   const bob = await person(t)
   for (let i = 0; i < 102; i++)
     await bob.fetch('POST', '/api/skills', { name: `Skill ${i}`, content: 'x', scope: 'team' })
@@ -251,7 +251,7 @@ test('prompts come in pages', async () => {
   await client.close()
 })
 
-test('a small request for a prompt does not become a huge answer', async () => {
+test('a small request for a prompt cannot cause a huge answer', async () => {
   const { slug } = await skill({ name: 'Echo', content: '{{word}} '.repeat(5000) })
   const client = await sse(token)
   const error = await refused(client.getPrompt({ name: slug, arguments: { word: 'x'.repeat(1000) } }))
@@ -260,7 +260,7 @@ test('a small request for a prompt does not become a huge answer', async () => {
   await client.close()
 })
 
-test("a member sees the team's records, and that another wrote them", async () => {
+test("a member reads the team's records, with their authors", async () => {
   const grace = await member(t, ada, 'viewer')
   const client = await sse(await mcpToken(t, grace))
   expect(await text(client, records.note?.uri as string)).toContain('written by Ada Lovelace (trust: other)')

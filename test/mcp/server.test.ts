@@ -13,7 +13,7 @@ beforeAll(async () => {
   token = await mcpToken(t, ada)
 })
 
-test('the whole server counts streams and notices who leaves', async () => {
+test('the server counts open streams, also after clients disconnect', async () => {
   const METRICS_TOKEN = 'a-metrics-token-for-this-test'
   const whole = await testApp({ METRICS_TOKEN })
   const streams = async () => {

@@ -9,11 +9,11 @@ import { anyTool, type McpClient, ways } from './support.ts'
 
 /** What results leave out, and that an agent can go on with what is left. */
 
-describe('fields', () => {
+describe('fields of a result', () => {
   const id = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
   const known: Known = { names: new Map([[id, 'LAN']]), me: 'm' }
 
-  test('that are empty, false or at their default are left out, but not an empty list of items', () =>
+  test('that are empty, false or at their default are left out, except an empty list of items', () =>
     expect(
       short({ a: null, b: '', c: [], d: {}, e: false, priority: 'medium', f: 0, items: [] }, nothingKnown),
     ).toEqual({
@@ -21,10 +21,10 @@ describe('fields', () => {
       items: [],
     }))
 
-  test('that users store as JSON stay as they are', () =>
+  test('that users store as JSON stay unchanged', () =>
     expect(short({ metadata: { a: null, b: false } }, nothingKnown)).toEqual({ metadata: { a: null, b: false } }))
 
-  test('name people, and the caller where it matters', () =>
+  test('contain people by name, and the caller as me', () =>
     expect(
       short(
         {
@@ -36,7 +36,7 @@ describe('fields', () => {
       ),
     ).toEqual({ author: 'Ada', assignee: 'me', lease: { holder: 'Builder' } }))
 
-  test('name other records as tools take them, and times to the minute', () =>
+  test('contain other records as tools accept them, and times to the minute', () =>
     expect(
       short(
         { slug: 'a', id: 'x', projectId: id, scope: 'project', scopeId: id, updatedAt: '2026-11-15T10:04:59.123Z' },
@@ -44,7 +44,7 @@ describe('fields', () => {
       ),
     ).toEqual({ slug: 'a', scope: 'project', scopeId: 'LAN', updatedAt: '2026-11-15T10:04Z' }))
 
-  test('leave out the project that was asked for, and a record named by its key needs none', () => {
+  test('leave out the requested project, and the project of a record with a key', () => {
     expect(short({ title: 'a', projectId: id }, { ...known, oneProject: true })).toEqual({ title: 'a' })
     expect(short({ title: 'a', projectId: id }, { ...known, project: id })).toEqual({ title: 'a' })
     expect(short({ title: 'a', projectId: id }, known)).toEqual({ title: 'a', project: 'LAN' })
@@ -56,7 +56,7 @@ describe('a result that is too long', () => {
   const tool = anyTool('any', async () => undefined)
   const cut = (answer: object) => success(answer, tool)
 
-  test('is cut in its longest texts and lists, which are named with their whole length', () => {
+  test('is cut in its longest texts and lists, which are named with their full length', () => {
     const { facts, json, text } = cut({ title: 'Short', content: 'x'.repeat(5_000_000), tags: ['a'] })
     expect(facts).toMatchObject({ title: 'Short', tags: ['a'] })
     expect(Buffer.byteLength(json)).toBeLessThanOrEqual(MOST_BYTES)
@@ -64,7 +64,7 @@ describe('a result that is too long', () => {
     expect(text).toBe(json)
   })
 
-  test('ends after a whole line, without the cursor, which would skip the lines that were left out', () => {
+  test('ends after a whole line, without the cursor, which would skip the omitted lines', () => {
     const items = Array.from({ length: 2_000 }, (_, n) => `LAN-${n} todo «${'Long title '.repeat(9)}»`)
     const { facts, text } = cut({ items, nextCursor: 'abc', total: 5_000 })
     const kept = facts.items as string[]
@@ -79,7 +79,7 @@ describe('a result that is too long', () => {
     expect(JSON.parse(head as string)).toEqual({ total: 5_000, truncated: facts.truncated })
   })
 
-  test('keeps whole characters, and says whose text it is first', () => {
+  test('keeps whole characters, and names its author first', () => {
     const { facts, json } = success({ content: '😀'.repeat(100_000) }, tool, nothingKnown, {
       kind: 'note',
       trust: 'other',
@@ -90,7 +90,7 @@ describe('a result that is too long', () => {
   })
 })
 
-describe('what a tool returns', () => {
+describe('the result of a tool', () => {
   let t: TestApp
   let ada: Person
   let client: McpClient
@@ -107,7 +107,7 @@ describe('what a tool returns', () => {
     client = (await ways['v2 client, HTTP 2026-07-28']?.(t.url, await mcpToken(t, ada))) as McpClient
   })
 
-  test('has beginnings of ids that every tool takes back', async () => {
+  test('contains shortened ids that every tool accepts', async () => {
     const memory = await use<{ id: string }>('store_memory', { project, content: 'The shelf holds 40 books.' })
     const decision = await use<{ id: string }>('log_decision', { project, title: 'Use flock', decision: 'A file.' })
     const feature = await use<{ id: string }>('create_feature', { project, title: 'Night mode' })
@@ -126,7 +126,7 @@ describe('what a tool returns', () => {
     expect(await use('end_session', { session: session.id })).toMatchObject({ session: session.id })
   })
 
-  test('has longer beginnings where records were made in the same millisecond', async () => {
+  test('contains longer ids for records created in the same millisecond', async () => {
     const same = [
       '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10',
       '019a8a7e-5c1f-7d3a-9b53-0c7f6f1f2a10',
@@ -155,7 +155,7 @@ describe('what a tool returns', () => {
     }
   })
 
-  test('names people and agents so that a task can be given to them', async () => {
+  test('names people and agents so that a task can be assigned to them', async () => {
     const grace = await member(t, ada, 'member', 'Grace (night shift)')
     const { slug } = await use<{ slug: string }>('create_agent', { name: 'Builder [two]' })
     const { key } = await use<{ key: string }>('create_task', { project, title: 'Lock it', assignee: grace.email })
@@ -174,7 +174,7 @@ describe('what a tool returns', () => {
     expect((await client.call('update_task', { task: key, assignee: 'Nobody here' })).isError).toBe(true)
   })
 
-  test('a list of one has it in full, as long as it is not too long', async () => {
+  test('contains a single record in full, unless it is too long', async () => {
     const word = unique('heron').replaceAll('-', '')
     await use('create_note', { project, title: `About ${word}`, content: 'Herons stand still.' })
     expect((await use<{ items: object[] }>('list_notes', { query: word })).items).toMatchObject([

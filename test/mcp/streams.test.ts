@@ -58,7 +58,7 @@ const ask = (token: string, method: string, params: object, { base = url, ...ini
 const listen = (token: string, notifications: object = { toolsListChanged: true }, init?: Asked) =>
   ask(token, 'subscriptions/listen', { notifications }, init)
 
-test('the first event says how soon to come back and where messages go', async () => {
+test('the first event of a stream contains the retry time and the address for messages', async () => {
   const stream = await openRaw(url, token)
   expect(stream.first).toMatch(/^retry: 1000\nevent: endpoint\ndata: \/mcp\/messages\?sessionId=[\w-]{43}$/)
   const other = await openRaw(url, token)
@@ -67,7 +67,7 @@ test('the first event says how soon to come back and where messages go', async (
   other.abort()
 })
 
-test('a comment keeps the stream alive, beyond the idle timeout of the server', async () => {
+test('a comment keeps a stream alive beyond the idle timeout of the server', async () => {
   const stream = await openRaw(url, token)
   await until(() => stream.comments > 0 || open() === 0)
   await Bun.sleep(500)
@@ -76,8 +76,8 @@ test('a comment keeps the stream alive, beyond the idle timeout of the server', 
   stream.abort()
 })
 
-describe('a session belongs to the token that opened it', () => {
-  test('another token, of the same user or another, finds nothing', async () => {
+describe('a session', () => {
+  test('is not found with another token, of the same user or another', async () => {
     const stream = await openRaw(url, token)
     for (const foreign of [await mcpToken(t, ada), await mcpToken(t, await person(t))]) {
       const answer = await stream.post({ jsonrpc: '2.0', id: 1, method: 'ping' }, foreign)
@@ -89,7 +89,7 @@ describe('a session belongs to the token that opened it', () => {
     stream.abort()
   })
 
-  test('there is no session without a stream', async () => {
+  test('ends with its stream', async () => {
     const stream = await openRaw(url, token)
     stream.abort()
     await until(() => open() === 0)
@@ -97,14 +97,14 @@ describe('a session belongs to the token that opened it', () => {
   })
 })
 
-describe('when rights end', () => {
+describe('losing rights', () => {
   const timed = async (stream: { ended: Promise<void> }, act: () => Promise<unknown>): Promise<number> => {
     const done = act().then(() => performance.now())
     await stream.ended
     return performance.now() - (await done)
   }
 
-  test('revoking the token closes its streams within a second, and no others', async () => {
+  test('by a revoked token closes its streams within a second, and no others', async () => {
     const made = await tokens.createToken(await ada.ctx(), { name: 'gone', organizationId: ada.organizationId })
     const streams = await Promise.all([1, 2, 3].map(() => openRaw(url, made.token as string)))
     const other = await openRaw(url, token)
@@ -118,7 +118,7 @@ describe('when rights end', () => {
     other.abort()
   })
 
-  test('so does losing the membership', async () => {
+  test('by a lost membership closes the streams too', async () => {
     const grace = await member(t, ada, 'member')
     const ctx = await grace.ctx()
     const { token: hers } = await tokens.createToken(
@@ -133,7 +133,7 @@ describe('when rights end', () => {
     ).toBeLessThan(allowing(1000))
   })
 
-  test('nothing that was committed after it is told, however long the check of the rights takes', async () => {
+  test('stops all later events, however long the check of the rights takes', async () => {
     const hopper = await member(t, ada, 'member')
     const ctx = await hopper.ctx()
     const inTeam = { ...ctx, actor: { ...ctx.actor, organizationId: ada.organizationId } }
@@ -173,7 +173,7 @@ describe('when rights end', () => {
     expect(text).not.toContain('resources/updated')
   })
 
-  test('a subscription of the newest protocol ends too', async () => {
+  test('ends a subscription of the newest protocol too', async () => {
     const made = await tokens.createToken(await ada.ctx(), { name: 'gone', organizationId: ada.organizationId })
     const response = await listen(made.token as string)
     expect(response.headers.get('content-type')).toBe('text/event-stream')
@@ -184,7 +184,7 @@ describe('when rights end', () => {
     expect(open()).toBe(0)
   })
 
-  test('a change of role tells the client that its tools are others', async () => {
+  test('by a change of role notifies the client that its tools changed', async () => {
     const grace = await member(t, ada, 'viewer')
     const ctx = await grace.ctx()
     const { token: hers } = await tokens.createToken(
@@ -201,8 +201,8 @@ describe('when rights end', () => {
   })
 })
 
-describe('a client that leaves', () => {
-  test('takes its session with it and stops what runs for it', async () => {
+describe('a client that disconnects', () => {
+  test('ends its session and aborts its running calls', async () => {
     const stream = await openRaw(url, token)
     void stream.post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold' } })
     await until(() => held.length === 1)
@@ -226,7 +226,7 @@ describe('a client that leaves', () => {
       },
     ],
   ] as const)
-    test(`so does one that hangs up on Streamable HTTP ${revision}`, async () => {
+    test(`from Streamable HTTP ${revision} aborts its running call`, async () => {
       const abort = new AbortController()
       const answer = fetch(`${url}/mcp`, {
         method: 'POST',
@@ -257,7 +257,7 @@ describe('a client that leaves', () => {
       await answer
     })
 
-  test('or only cancels one call, which then has no answer', async () => {
+  test('or cancels one call gets no answer to it', async () => {
     const stream = await openRaw(url, token)
     void stream.post({ jsonrpc: '2.0', id: 'a', method: 'tools/call', params: { name: 'hold' } })
     await until(() => held.length === 1)
@@ -271,8 +271,8 @@ describe('a client that leaves', () => {
   })
 })
 
-describe('limits', () => {
-  test('ten streams for each token', async () => {
+describe('a token', () => {
+  test('has at most ten streams', async () => {
     const mine = await mcpToken(t, ada)
     const streams = await Promise.all(Array.from({ length: 10 }, () => openRaw(url, mine)))
     const eleventh = await fetch(`${url}/mcp/sse`, { headers: { authorization: `Bearer ${mine}` } })
@@ -290,7 +290,7 @@ describe('limits', () => {
     for (const s of streams) s.abort()
   })
 
-  test('ten also when they are opened in parallel', async () => {
+  test('has at most ten streams, even if they are opened in parallel', async () => {
     const mine = await mcpToken(t, ada)
     // The first use of a token is reported before its request goes on, which then would come after the others.
     expect((await ask(mine, 'tools/list', {}, { base: t.url })).status).toBe(200)
@@ -307,7 +307,7 @@ describe('limits', () => {
     leaving.abort()
   })
 
-  test('and a request that fails or is given up takes no place', async () => {
+  test('loses no place to a request that fails or is aborted', async () => {
     const mine = await mcpToken(t, ada)
     const tooMany = Array.from({ length: 101 }, (_, i) => `tutti://me?${i}`)
     for (let i = 0; i < 12; i++) {
@@ -327,7 +327,7 @@ describe('limits', () => {
     leaving.abort()
   })
 
-  test('sixteen calls at once for each token, over all its connections', async () => {
+  test('has at most sixteen simultaneous calls over all its connections', async () => {
     const [a, b, c] = [await openRaw(url, token), await openRaw(url, token), await openRaw(url, await mcpToken(t, ada))]
     const answers = Array.from({ length: 16 }, (_, i) => (i % 2 ? a : b).call(i, 'hold'))
     await until(() => held.length === 16)
@@ -343,7 +343,7 @@ describe('limits', () => {
     for (const s of [a, b, c]) s.abort()
   })
 
-  test('a reader that does not read is cut off', async () => {
+  test('is disconnected if its client does not read', async () => {
     const slow = await mcpToken(t, ada)
     const { port } = new URL(url)
     const socket = connect(Number(port), '127.0.0.1')
@@ -374,7 +374,7 @@ describe('limits', () => {
   })
 })
 
-test('nor is a subscription buffered for one who does not read', async () => {
+test('a subscription is not buffered for a client that does not read', async () => {
   const chunk = new Uint8Array(70_000)
   let sent = 0
   const endless = new ReadableStream<Uint8Array>({
@@ -391,7 +391,7 @@ test('nor is a subscription buffered for one who does not read', async () => {
   expect(await response.arrayBuffer().catch((error: Error) => error.message)).toBe('The client does not read')
 })
 
-test('closing lets running calls answer first', async () => {
+test('closing the server lets running calls finish first', async () => {
   const own = serveTools(t, [hold])
   const stream = await openRaw(own.url, token)
   const answer = stream.call(1, 'hold')

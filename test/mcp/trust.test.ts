@@ -107,8 +107,8 @@ const kinds: Record<string, (bad: string) => Promise<[tool: string, args: object
   },
 }
 
-describe.each(Object.entries(corpus))('%s', (_name, bad) => {
-  test.each(Object.entries(kinds))('in a %s', async (kind, write) => {
+describe.each(Object.entries(corpus))('the hostile text “%s”', (_name, bad) => {
+  test.each(Object.entries(kinds))('is attributed in a %s', async (kind, write) => {
     const [name, args, field] = await write(bad)
     const { facts, text } = await said(reader, name, args)
     // A decision names the agent that made it, and for whom.
@@ -123,7 +123,7 @@ describe.each(Object.entries(corpus))('%s', (_name, bad) => {
     expect((await said(writer, name, args)).facts._source ?? 'own').toBe('own')
   })
 
-  test('in a comment, a memory and lists', async () => {
+  test('is attributed in a comment, a memory and lists', async () => {
     const task = await make('create_task', { title: 'Plain', project })
     const { status } = await ada.fetch('POST', `/api/tasks/${task.key}/comments`, { body: bad })
     expect(status).toBe(201)
@@ -162,7 +162,7 @@ describe.each(Object.entries(corpus))('%s', (_name, bad) => {
   })
 })
 
-test('found text is own for whoever wrote it, and other for everybody else', async () => {
+test('search results are own for their author, and other for everyone else', async () => {
   await make('store_memory', { content: 'Okapis sleep standing.', project })
   await make('create_note', { title: 'Okapis', content: 'They eat leaves.', project })
   await indexed(t)
@@ -178,7 +178,7 @@ test('found text is own for whoever wrote it, and other for everybody else', asy
   }
 })
 
-test('a list whose records have one author names them once', async () => {
+test('a list of records with one author names the author once', async () => {
   const { slug } = await make('create_project', { name: 'One author' })
   for (const content of ['Lynxes hear well.', 'Lynxes hunt at night.'])
     await make('store_memory', { content, project: slug })
@@ -193,7 +193,7 @@ test('a list whose records have one author names them once', async () => {
   for (const item of mixed.items as object[]) expect(item).toHaveProperty('author')
 })
 
-test('an own decision that others discuss is not all own', async () => {
+test('one’s own decision with others’ comments is not all own', async () => {
   const { id } = await make('log_decision', { title: 'Feed lynxes', decision: 'At night.', project })
   const seen = async () => trustIn((await said(writer, 'get_decision', { decision: id })).facts)
   expect(await seen()).toBe('own')
@@ -204,7 +204,7 @@ test('an own decision that others discuss is not all own', async () => {
   expect(facts).toMatchObject({ _source: { trust: 'other' }, items: [{ author: 'agent' }] })
 })
 
-test('an own project that shows what others did is not all own', async () => {
+test('one’s own project with others’ activity is not all own', async () => {
   const { slug } = await make('create_project', { name: 'Busy' })
   const seen = async () => trustIn((await said(writer, 'get_project', { project: slug })).facts)
   expect(await seen()).toBe('own')
@@ -212,7 +212,7 @@ test('an own project that shows what others did is not all own', async () => {
   expect(await seen()).toBe('other')
 })
 
-test("an own task that others have left something on says that there is others' text in it", async () => {
+test("claiming one’s own task that others commented on reports others' text", async () => {
   const [before, after, alone] = ['Before', 'After', 'Alone'].map((title) => ({ title }))
   const { created } = await make('create_task', {
     project,
@@ -235,7 +235,7 @@ test("an own task that others have left something on says that there is others' 
   expect((await said(writer, 'next_task', { project })).facts).toMatchObject({ _source: other, task: { key: second } })
 })
 
-test("an own task that is read with others' text on it, or with notes of unknown authors, is not all own", async () => {
+test('reading one’s own task with others’ comments or notes is not all own', async () => {
   const { slug } = await make('create_project', { name: 'Mixed' })
   const { created } = await make('create_task', {
     project: slug,
@@ -253,7 +253,7 @@ test("an own task that is read with others' text on it, or with notes of unknown
   expect(facts).toMatchObject({ _source: { trust: 'other' }, items: [{ comments: [{ body: 'Mine.' }, {}] }] })
 })
 
-test('a task of another that a completion claims is attributed', async () => {
+test('a task of another author that a completion claims is attributed', async () => {
   const { slug } = await make('create_project', { name: 'Onward' })
   const { key } = await make('create_task', { title: 'Own', project: slug })
   const { key: others } = (await said(reader, 'create_task', { title: 'Theirs', project: slug })).facts
@@ -261,7 +261,7 @@ test('a task of another that a completion claims is attributed', async () => {
   expect(facts).toMatchObject({ _source: { kind: 'task', trust: 'other' }, next: { key: others } })
 })
 
-test('what one person said through a shared agent is not own for another who uses it', async () => {
+test('text that one person wrote through a shared agent is not own for another user of it', async () => {
   const { body: agent } = await ada.fetch<{ id: string }>('POST', '/api/agents', { name: 'Shared' })
   const { slug } = await make('create_project', { name: 'Shared work' })
   const [hers, others] = await Promise.all(
@@ -277,7 +277,7 @@ test('what one person said through a shared agent is not own for another who use
   await Promise.all([hers.close(), others.close()])
 })
 
-test('what the server says itself is not touched by any of it', async () => {
+test('stored text does not change the server’s own texts', async () => {
   expect(await ownWords(token)).toBe(before)
   expect(before).not.toContain('IGNORE ALL')
 })
