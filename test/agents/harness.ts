@@ -178,17 +178,12 @@ export async function perform(work: (crew: Crew) => Promise<void>, way: Way, t: 
   }
 }
 
-export function job(
-  name: string,
-  ceiling: Ceiling,
-  work: (crew: Crew) => Promise<void>,
-  app: () => Promise<TestApp> = sharedApp,
-): void {
+export function job(name: string, ceiling: Ceiling, work: (crew: Crew) => Promise<void>): void {
   // By the name: by turns, it would depend on the files that share a process.
   const way = connections[Number(Bun.hash(name) % BigInt(connections.length))] as Way
   describe('an agent', () =>
     test(name, async () => {
-      const bill = await perform(work, way, await app())
+      const bill = await perform(work, way, await sharedApp())
       rows.push(
         `${name.padEnd(80)} ${[bill.calls, bill.in, bill.out].map((n) => String(n).padStart(8)).join('')}  ${way}`,
       )
@@ -196,7 +191,6 @@ export function job(
       if (costs.calls > ceiling.calls || costs.tokens > ceiling.tokens) console.error(bill.transcript.join('\n'))
       expect(costs.calls, 'calls').toBeLessThanOrEqual(ceiling.calls)
       expect(costs.tokens, 'tokens').toBeLessThanOrEqual(ceiling.tokens)
-      // The longest makes 64 calls, and other tests run beside it.
     }, 300_000))
 }
 

@@ -89,16 +89,3 @@ job('makes requested changes, and is approved', { calls: 14, tokens: 2350 }, asy
     status: 'done',
   })
 })
-
-job('takes a hotfix to done without documentation', { calls: 5, tokens: 820 }, async (crew) => {
-  const author = await crew.agent()
-  const { id, gates } = await newFeature(author, { kind: 'hotfix' })
-  expect(gates).toEqual(['code_complete', 'test_complete', 'review'])
-  await author.call('advance_feature', { feature: id })
-  await author.call('advance_feature', { feature: id, evidence: { summary: 'Mended', commits: ['3f98b0f'] } })
-  const tested = await author.call('advance_feature', {
-    feature: id,
-    evidence: { summary: 'Green', tests: { command: 'bun test', passed: 3, failed: 0 } },
-  })
-  expect(tested).toMatchObject({ status: 'in_review', next: { to: 'done' } })
-})
