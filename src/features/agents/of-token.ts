@@ -8,7 +8,7 @@ import { users } from '../users/table.ts'
 import { agentCreated, agentUpdated } from './events.ts'
 import { agents } from './table.ts'
 
-/** Agents that are created for MCP tokens. Each is named after its program and token, and works for the token's user. */
+/** Agents that are created for MCP tokens. Each is named after its program and token, and works for the user. */
 
 const NAME_LENGTH = 100
 /** While the program is unknown, the agent has the name of its token, and keeps it once the program is known. */
