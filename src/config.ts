@@ -76,11 +76,7 @@ export const settings = {
     none,
     true,
   ),
-  DATABASE_WAIT: setting(
-    'Seconds that the server waits for Postgres at its start; 0: not at all',
-    number(0, 86_400),
-    60,
-  ),
+  DATABASE_WAIT: setting('Seconds to wait for Postgres at the start; 0: do not wait', number(0, 86_400), 60),
   DB_POOL_SIZE: setting(
     'Connections to the external Postgres; two are kept for reads, one of which a backup uses',
     number(2, 200),
@@ -199,11 +195,7 @@ export const settings = {
     choice('auto', 'on', 'off'),
     'auto' as 'auto' | 'on' | 'off',
   ),
-  TUNNEL_PORT: setting(
-    'Port for the services of tunnels; unset: services cannot be opened',
-    number(0, 65_535),
-    noNumber,
-  ),
+  TUNNEL_PORT: setting('Port for tunnel services; unset: services cannot be opened', number(0, 65_535), noNumber),
   TUNNEL_PROXY_PORT: setting('Port of the proxy in front of TUNNEL_PORT, if not 443', number(1, 65_535), noNumber),
   TUNNEL_DOMAIN: setting('Domain whose subdomains are services of tunnels; unset: localhost, and by path', host, none),
   TUNNEL_PUBLIC: setting(
@@ -247,7 +239,7 @@ export type Config = Values & {
   readonly file?: string
 }
 
-export interface ConfigInput {
+interface ConfigInput {
   env?: Record<string, string | undefined>
   /** Values from the command line, which take precedence. */
   options?: Partial<Record<Name, string>>

@@ -142,8 +142,8 @@ export class Bus {
   }
 
   /**
-   * Reads at once, or after a rest as long as the last delivery took: sending each event by itself to a thousand clients
-   * would leave no time for writes. Commits during the rest are delivered together.
+   * Reads at once, or after a rest as long as the last delivery took: sending each event by itself to a thousand
+   * clients would leave no time for writes. Commits during the rest are delivered together.
    */
   #readSoon(pauseMs = 0): void {
     const read = () => {
