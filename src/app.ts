@@ -37,7 +37,7 @@ import { grantableOf } from './server/policy.ts'
 import type { App } from './services.ts'
 import { Switchboard } from './tunnel/switchboard.ts'
 
-export interface AppOptions {
+interface AppOptions {
   log?: Log
   clock?: () => Date
   /** An open database; it is migrated and then owned by the app. */

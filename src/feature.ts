@@ -60,7 +60,7 @@ export type OpenEndpoint = (
 ) => Promise<SiteAnswer | undefined>
 
 /** A request of another instance on the same database. The feature checks its signature. */
-export interface InternalRequest {
+interface InternalRequest {
   request: Request
   params: Record<string, string>
   /** Turns it into a WebSocket; false if it did not ask for that. */

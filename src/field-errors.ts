@@ -3,7 +3,6 @@ import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { Value } from '@sinclair/typebox/value'
 import type { FieldError } from './errors.ts'
 import { ALLOWED, type AllowedSchema, LISTED, repeating, UNIQUE } from './schema.ts'
-import { accepted, isOfType } from './text/accepted.ts'
 
 /** Errors of validation as people read them. */
 
@@ -71,7 +70,7 @@ function explain({ path, type, schema, value, message, errors }: ValueError): Fi
       const first = meant.length === 1 && meant[0]?.option.const === undefined ? meant[0]?.errors?.First() : undefined
       return first
         ? explain(precise(first))
-        : tell('type', `${name} must be ${options.map(({ option }) => accepted(option)).join(', or ')}.`)
+        : tell('type', `${name} must be ${options.map(({ option }) => describeAccepted(option)).join(', or ')}.`)
     }
     case ValueErrorType.ArrayMaxItems:
       return tell('too_many', `${name} has ${lengthOf(value)} items; send at most ${schema.maxItems}.`)
@@ -99,4 +98,29 @@ function explainKind(
     'enum',
     Array.isArray(schema.enum) ? `${name} must be one of: ${schema.enum.join(', ')}.` : `${name}: ${message}.`,
   )
+}
+
+/** Whether a value has the type of a schema, whatever its content. */
+const isOfType = ({ type }: TSchema, value: unknown): boolean =>
+  type === (Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value)
+
+const words: Record<string, string> = {
+  string: 'text',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  null: 'null',
+}
+
+/** Returns what a schema accepts, in words: `text`, `a list of numbers`, `an object with url (optional: title)`. */
+function describeAccepted(schema: TSchema): string {
+  if (schema.anyOf) return (schema.anyOf as TSchema[]).map(describeAccepted).join(' or ')
+  if (schema.const !== undefined) return JSON.stringify(schema.const)
+  if (Array.isArray(schema.enum)) return `one of ${schema.enum.join(', ')}`
+  if (schema.type === 'array') return `a list, each item ${describeAccepted(schema.items as TSchema)}`
+  if (schema.type !== 'object' || !schema.properties) return words[schema.type as string] ?? String(schema.type)
+  const required = (schema.required ?? []) as string[]
+  const others = Object.keys(schema.properties as object).filter((name) => !required.includes(name))
+  const also = others.length > 0 ? `optional: ${others.join(', ')}` : ''
+  return `an object with ${required.length > 0 ? `${required.join(', ')}${also && ` (${also})`}` : also}`
 }

@@ -17,7 +17,7 @@ export const vias = [
 export type Via = (typeof vias)[number]
 
 /** Facts that only login sessions have. */
-export interface SessionFacts {
+interface SessionFacts {
   readonly via: Via
   /** When the person last proved their identity; null for sessions of devices and of impersonation. */
   readonly authenticatedAt: string | null

@@ -28,7 +28,7 @@ const [NONCE, TAG] = [12, 16]
 const expand = promisify(zstdDecompress)
 
 /** What a reader accepts, so that a small file cannot fill its memory or keep it busy. */
-export interface Most {
+interface Most {
   /** Size of the expanded content. */
   bytes: number
   lines: number

@@ -3,7 +3,7 @@ import { errors, jwtVerify, SignJWT } from 'jose'
 import { deriveKey } from './secrets.ts'
 
 const ISSUER = 'tutti'
-export const ACCESS_MINUTES = 15
+const ACCESS_MINUTES = 15
 
 /**
  * Access tokens: one algorithm, short-lived, and only a reference. Rights come from the session's row on every request.

@@ -27,7 +27,7 @@ interface Issue {
   data?: Record<string, unknown>
 }
 
-export interface Redeemed {
+interface Redeemed {
   id: string
   subject: string | null
   userId: string | null

@@ -1,6 +1,6 @@
 import { DbError, type Driver, type Queryable } from './driver.ts'
 
-export interface Damage {
+interface Damage {
   where: string
   said: string
   /** Only an index is damaged; it can be rebuilt from its table. */

@@ -12,7 +12,7 @@ import type { DatabaseWait } from './postgres/waiting.ts'
  * For a command that needs exclusive access to the database: its time limit is a day, and `name` identifies its
  * connections.
  */
-export interface Exclusive {
+interface Exclusive {
   name: string
 }
 const DAY = 86_400_000

@@ -7,7 +7,7 @@ import { refuseRestoring } from './restoring.ts'
 
 export type { Migration } from './migration.ts'
 
-export interface MigrationPlan {
+interface MigrationPlan {
   applied: string[]
   pending: Migration[]
   /** Migrations of the next version, with which this version can run. */
@@ -22,7 +22,7 @@ export interface Applied {
   version?: string
 }
 
-export interface MigrateOptions {
+interface MigrateOptions {
   /** Runs before a database with data changes: the snapshot. */
   beforeChange?: () => Promise<void>
   /** Called when another transaction holds a table that has to change, and before the next try. */

@@ -10,7 +10,7 @@ export interface EventActor {
 }
 
 /** The actor of an event as readers see it: the schema is `Doer` in records/party.ts. */
-export interface EventDoer extends Omit<EventActor, 'kind'> {
+interface EventDoer extends Omit<EventActor, 'kind'> {
   type: 'user' | 'agent' | 'system'
 }
 

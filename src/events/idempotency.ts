@@ -4,7 +4,7 @@ import type { Db } from '../db/session.ts'
 import { AppError } from '../errors.ts'
 import { idempotencyKeys } from './table.ts'
 
-export const KEEP_HOURS = 24
+const KEEP_HOURS = 24
 
 /** Sorts the keys of objects, so that the order of fields does not make it a different request. */
 const sortKeys = (_name: string, value: unknown): unknown =>

@@ -9,7 +9,7 @@ export interface Position {
 }
 
 /** A range of numbers, both ends included, whose rows the reader has not seen. */
-export interface Hole {
+interface Hole {
   readonly from: number
   readonly to: number
   /** The transactions that may still commit rows of this range; undefined until they were looked up. */

@@ -172,7 +172,7 @@ export class Guard {
  * Whether a request asks for the health of this server. Load balancers ask by HTTP/1.0 without a Host, or with the
  * address of the instance as Host. Nothing there depends on who asks.
  */
-export const isProbe = (url: string): boolean =>
+const isProbe = (url: string): boolean =>
   // Most addresses are not parsed.
   url.includes('/health') && /^(?:https?:\/\/[^/?#]*)?\/health(?:\/live|\/ready)?(?:\?|$)/.test(url)
 

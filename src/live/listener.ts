@@ -142,7 +142,7 @@ export class Listener {
 }
 
 /** The events between two positions, which a listener has already received. */
-export class Had {
+class Had {
   constructor(
     private readonly after: Position,
     private readonly until: Position,

@@ -1,7 +1,7 @@
 import { hook } from '../hooks.ts'
 
 /** A prompt that a person selects in the menu of their agent. */
-export interface PromptSummary {
+interface PromptSummary {
   slug: string
   name: string
   description: string | null
@@ -10,12 +10,12 @@ export interface PromptSummary {
   arguments: string[]
 }
 
-export interface PromptPage {
+interface PromptPage {
   items: PromptSummary[]
   nextCursor: string | null
 }
 
-export type PromptText = Omit<PromptSummary, 'arguments'> & { text: string }
+type PromptText = Omit<PromptSummary, 'arguments'> & { text: string }
 
 /** A task that the caller works on or is assigned to. */
 export interface OwnTask {
@@ -51,7 +51,7 @@ export const connectionChanged = hook<{ connection: string; isOpen: boolean }>('
 export const clientIntroduced = hook<{ client?: string; version?: string }>('mcp.clientIntroduced')
 
 /** A request to an MCP server of a machine. */
-export interface LocalMcpRequest {
+interface LocalMcpRequest {
   slug: string
   server: string
   request: Request

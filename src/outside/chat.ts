@@ -22,7 +22,7 @@ export interface ToolOffer {
   function: { name: string; description: string; parameters: object }
 }
 
-export interface Conversation {
+interface Conversation {
   turns: readonly Turn[]
   tools?: readonly ToolOffer[]
   maxTokens?: number

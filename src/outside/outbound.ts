@@ -4,7 +4,6 @@ import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { isPublicAddress } from './addresses.ts'
 import { type AllowedHosts, allowedHosts, hostOf } from './allowed.ts'
-import { TooLarge } from './too-large.ts'
 
 /**
  * The only way to addresses that users provide. Users must not reach private hosts through this server, so names are
@@ -18,7 +17,7 @@ export interface Outbound {
   send(url: string, request?: OutboundRequest): Promise<OutboundResponse>
 }
 
-export interface OutboundRequest {
+interface OutboundRequest {
   method?: 'GET' | 'POST' | 'PUT'
   /** Sent only to the host of the address: a redirect to another host does not receive them. */
   headers?: Record<string, string>
@@ -32,7 +31,7 @@ export interface OutboundRequest {
   mostBytes?: number
 }
 
-export interface OutboundResponse {
+interface OutboundResponse {
   status: number
   headers: Record<string, string | string[] | undefined>
   body: Buffer
@@ -46,6 +45,13 @@ export interface OutboundOptions {
   /** Certificates to trust instead of the usual ones. */
   ca?: string
   timeoutMs?: number
+}
+
+/** A host sent more than is read of one response, so that asking for less may succeed. */
+export class TooLarge extends AppError {
+  constructor(host: string, bytes: number) {
+    super('upstream_failed', `${host} sent more than ${bytes} bytes.`)
+  }
 }
 
 const TIMEOUT = 10_000

@@ -6,7 +6,7 @@ import { kindInfo, type RecordName, type RestorableName, recordNames } from './n
 import { entityOf, type SyncEntity, type Synced } from './sync.ts'
 
 /** The table of a kind. Rows with a project and `deletedAt` are moved, deleted and restored with the project. */
-export type RecordTable = PgTable &
+type RecordTable = PgTable &
   Record<'id' | 'updatedAt' | 'version' | 'organizationId', PgColumn> & {
     projectId?: PgColumn
     deletedAt?: PgColumn
@@ -71,7 +71,7 @@ interface Description<C> {
   readonly sync?: Synced<C>
 }
 
-export interface SearchText {
+interface SearchText {
   /** Default: the record's title. */
   readonly title?: PgColumn | SQL
   /** The text to index besides the title. `nextPart` separates parts that are also found by themselves. */

@@ -122,7 +122,7 @@ type With<F extends keyof KindInfo> = {
 
 export type RecordName = keyof typeof kinds
 export type SearchName = With<'searchable'>
-export type RecallName = With<'recalled'>
+type RecallName = With<'recalled'>
 export type RestorableName = With<'restorable'>
 export type MarketName = With<'marketed'>
 

@@ -71,7 +71,7 @@ export interface SyncEntity<C = never> extends Synced<C> {
   readonly ends?: readonly [SyncEnd, SyncEnd]
 }
 
-export interface SyncPlace {
+interface SyncPlace {
   /** The condition for the rows that a caller sees. */
   readonly visible: (rights: Rights) => SQL
   /** The container of a row. */

@@ -15,7 +15,7 @@ const SILENT_MS = 30_000
 type Needed = Pick<App, 'driver' | 'clock'>
 
 /** Returns why no further requests should be sent to this instance, if so. */
-export type Unready = () => 'stopping' | 'clock' | undefined
+type Unready = () => 'stopping' | 'clock' | undefined
 
 const Health = object({
   status: oneOf(['ok', 'busy', 'read_only', 'down', 'stopping', 'clock']),

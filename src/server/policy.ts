@@ -6,7 +6,7 @@ import type { Tool } from '../mcp/tool.ts'
 import { toolsetNames } from '../mcp/toolsets.ts'
 import type { Grantable } from '../services.ts'
 
-export interface PolicyRow {
+interface PolicyRow {
   surface: string
   action: string
   kinds: string

@@ -3,11 +3,8 @@ type Listener = (payload: string) => void
 /** LISTEN and NOTIFY without Postgres: the embedded database has exactly one process. */
 export class Channels {
   readonly #listeners = new Map<string, Set<Listener>>()
-  readonly #onError: (error: unknown) => void
 
-  constructor(onError: (error: unknown) => void) {
-    this.#onError = onError
-  }
+  constructor(private readonly onError: (error: unknown) => void) {}
 
   listen(channel: string, listener: Listener): void {
     const listeners = this.#listeners.get(channel)
@@ -22,7 +19,7 @@ export class Channels {
         try {
           listener(payload)
         } catch (error) {
-          this.#onError(error)
+          this.onError(error)
         }
       })
     }

@@ -4,22 +4,20 @@ const FRESH_MS = 250
 
 /** Free disk space, measured at most four times a second. */
 export class Disk {
-  readonly #dir: string
-  readonly #minFree: number
   #free = Number.POSITIVE_INFINITY
   #asked = Number.NEGATIVE_INFINITY
 
-  constructor(dir: string, minFree: number) {
-    this.#dir = dir
-    this.#minFree = minFree
-  }
+  constructor(
+    private readonly dir: string,
+    private readonly minFree: number,
+  ) {}
 
   get free(): number {
     const now = performance.now()
     if (now - this.#asked > FRESH_MS) {
       this.#asked = now
       try {
-        const { bavail, bsize } = statfsSync(this.#dir)
+        const { bavail, bsize } = statfsSync(this.dir)
         this.#free = bavail * bsize
       } catch {
         // Unknown does not mean full: Postgres reports a full disk itself.
@@ -30,6 +28,6 @@ export class Disk {
   }
 
   get isLow(): boolean {
-    return this.free < this.#minFree
+    return this.free < this.minFree
   }
 }

@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { NodeFS } from '@electric-sql/pglite/nodefs'
 import type { OpenFiles } from './files.ts'
 
-export interface FsyncEvents {
+interface FsyncEvents {
   synced(): void
   failed(reason: string): void
 }

@@ -4,7 +4,7 @@ import { extensionFiles, pgliteData, pgliteModule } from './assets.ts'
 import { OpenFiles } from './files.ts'
 import { counter, type Failure, type FromWorker, newCounters, type OpenRequest, type ToWorker } from './messages.ts'
 
-export interface EngineEvents {
+interface EngineEvents {
   reply(bytes: Uint8Array): void
   /** The worker has ended; `started` of the trips posted to it had begun. A restart follows. */
   down(why: DbError, started: number): void
@@ -20,9 +20,6 @@ const SHUTDOWN_MS = 30_000
 
 /** Manages the worker: start, replacement after a crash or on demand, orderly end. Does not look into the trips. */
 export class Engine {
-  readonly #dir: string
-  readonly #settings: Record<string, string>
-  readonly #events: EngineEvents
   #worker: Worker | undefined
   #counters = newCounters()
   #state: 'starting' | 'ready' | 'restarting' | 'closing' | 'closed' | 'lost' = 'starting'
@@ -30,11 +27,11 @@ export class Engine {
   #ended = Promise.resolve()
   restarts = 0
 
-  constructor(dir: string, settings: Record<string, string>, events: EngineEvents) {
-    this.#dir = dir
-    this.#settings = settings
-    this.#events = events
-  }
+  constructor(
+    private readonly dir: string,
+    private readonly settings: Record<string, string>,
+    private readonly events: EngineEvents,
+  ) {}
 
   get ready(): boolean {
     return this.#state === 'ready'
@@ -68,21 +65,21 @@ export class Engine {
     if (this.#state !== 'ready') return
     this.#state = 'restarting'
     await this.#terminate()
-    this.#events.down(why, Atomics.load(this.#counters, counter.started))
+    this.events.down(why, Atomics.load(this.#counters, counter.started))
     while (this.#state === 'restarting') {
       try {
         await this.#boot()
       } catch (error) {
         await this.#terminate()
         if (this.#state !== 'restarting') return
-        this.#events.failing(error as DbError)
+        this.events.failing(error as DbError)
         await Bun.sleep(RETRY_MS)
         continue
       }
       if (this.#state !== 'restarting') return this.#terminate()
       this.restarts++
       this.#state = 'ready'
-      this.#events.up()
+      this.events.up()
     }
   }
 
@@ -124,8 +121,8 @@ export class Engine {
     })
     const request: OpenRequest = {
       type: 'open',
-      dir: this.#dir,
-      settings: this.#settings,
+      dir: this.dir,
+      settings: this.settings,
       module,
       data,
       extensions,
@@ -137,7 +134,7 @@ export class Engine {
   }
 
   #receive(message: FromWorker): void {
-    if (message instanceof Uint8Array) this.#events.reply(message)
+    if (message instanceof Uint8Array) this.events.reply(message)
     else if (message.type === 'lost') void this.#lose(message.reason)
     else if (message.type === 'failed' || message.type === 'crashed') this.#broken(message)
     else this.#settle()
@@ -159,7 +156,7 @@ export class Engine {
   async #lose(reason: string): Promise<void> {
     if (this.#state === 'lost') return
     this.#state = 'lost'
-    this.#events.lost(reason)
+    this.events.lost(reason)
     this.#settle(new DbError('unavailable', reason))
     await this.#terminate()
   }

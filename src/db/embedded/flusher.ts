@@ -5,18 +5,15 @@ const DELAY_MS = 200
  * its last commits in memory forever.
  */
 export class Flusher {
-  readonly #flush: () => Promise<void>
   #timer: Timer | undefined
 
   /** When `flush` rejects, it is retried. */
-  constructor(flush: () => Promise<void>) {
-    this.#flush = flush
-  }
+  constructor(private readonly flush: () => Promise<void>) {}
 
   dirty(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
-      this.#flush().catch(() => this.dirty())
+      this.flush().catch(() => this.dirty())
     }, DELAY_MS)
     this.#timer.unref()
   }

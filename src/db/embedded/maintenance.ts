@@ -2,7 +2,7 @@ import type { Result } from '../driver.ts'
 import type { Log } from './options.ts'
 
 /** What maintenance needs from the database. */
-export interface Maintained {
+interface Maintained {
   isReady(): boolean
   /** True when nothing is running or waiting, and nothing was answered for a while. */
   isQuiet(): boolean
@@ -43,8 +43,6 @@ where c.relkind = 'r' and n.nspname !~ '^(pg_|information_schema$)' and c.relpag
 
 /** Does the work of the checkpointer and autovacuum. PGlite has neither, so WAL and dead rows would grow forever. */
 export class Maintenance {
-  readonly #db: Maintained
-  readonly #log: Log
   readonly #timer: Timer
   #busy = false
   #stopped = false
@@ -54,9 +52,10 @@ export class Maintenance {
   #due: string[] = []
   #dueSince = 0
 
-  constructor(db: Maintained, log: Log) {
-    this.#db = db
-    this.#log = log
+  constructor(
+    private readonly db: Maintained,
+    private readonly log: Log,
+  ) {
     this.#timer = setInterval(() => void this.#tick(), TICK_MS)
     this.#timer.unref()
   }
@@ -67,51 +66,51 @@ export class Maintenance {
   }
 
   async #tick(): Promise<void> {
-    if (this.#busy || !this.#db.isReady()) return
+    if (this.#busy || !this.db.isReady()) return
     this.#busy = true
     try {
       await this.checkpointIfDue()
       await this.analyzeIfDue()
       await this.vacuumIfDue()
     } catch (error) {
-      if (!this.#stopped) this.#log('warn', 'database maintenance failed', { error: (error as Error).message })
+      if (!this.#stopped) this.log('warn', 'database maintenance failed', { error: (error as Error).message })
     } finally {
       this.#busy = false
     }
   }
 
   async checkpointIfDue(now = performance.now()): Promise<void> {
-    const changes = this.#db.changes()
+    const changes = this.db.changes()
     if (changes === this.#checkpoint.changes) return
     if (now - this.#checkpoint.at < CHECKPOINT_MS && (await this.#walBytes()) < CHECKPOINT_BYTES) return
-    await this.#db.run('CHECKPOINT')
+    await this.db.run('CHECKPOINT')
     this.#checkpoint = { at: now, changes }
   }
 
   /** Does not wait for quiet: it takes milliseconds, and a database that is busy needs good plans most. */
   async analyzeIfDue(): Promise<void> {
-    const changes = this.#db.changes()
+    const changes = this.db.changes()
     if (changes === this.#analyzed) return
     this.#analyzed = changes
-    for (const [table] of (await this.#db.query(GROWN)).rows) await this.#db.run(`ANALYZE ${table}`)
+    for (const [table] of (await this.db.query(GROWN)).rows) await this.db.run(`ANALYZE ${table}`)
   }
 
   async vacuumIfDue(now = performance.now()): Promise<void> {
-    const changes = this.#db.changes()
+    const changes = this.db.changes()
     if (this.#due.length === 0 && now - this.#vacuum.at >= VACUUM_MS && changes !== this.#vacuum.changes) {
       this.#vacuum = { at: now, changes }
-      this.#due = (await this.#db.query(DUE)).rows.map(([table]) => table as string)
+      this.#due = (await this.db.query(DUE)).rows.map(([table]) => table as string)
       this.#dueSince = now
     }
-    while (this.#due.length > 0 && (this.#db.isQuiet() || now - this.#dueSince > PATIENCE_MS)) {
-      await this.#db.run(`VACUUM (ANALYZE) ${this.#due.shift()}`)
+    while (this.#due.length > 0 && (this.db.isQuiet() || now - this.#dueSince > PATIENCE_MS)) {
+      await this.db.run(`VACUUM (ANALYZE) ${this.#due.shift()}`)
     }
   }
 
   /** Bytes written since the last checkpoint. */
   async #walBytes(): Promise<number> {
     return Number(
-      (await this.#db.query('select pg_current_wal_insert_lsn() - redo_lsn from pg_control_checkpoint()')).rows[0]?.[0],
+      (await this.db.query('select pg_current_wal_insert_lsn() - redo_lsn from pg_control_checkpoint()')).rows[0]?.[0],
     )
   }
 }

@@ -39,7 +39,7 @@ export interface Failure {
 /** Slots of the shared counters. Written by the worker, read by the main thread without waiting. */
 export const counter = { started: 0, fsyncs: 1, slots: 2 } as const
 
-export type Counters = Int32Array<SharedArrayBuffer>
+type Counters = Int32Array<SharedArrayBuffer>
 
 export function newCounters(): Counters {
   return new Int32Array(new SharedArrayBuffer(counter.slots * Int32Array.BYTES_PER_ELEMENT))

@@ -10,7 +10,7 @@ interface Sent {
   readonly retried: boolean
 }
 
-export interface PipelineEvents {
+interface PipelineEvents {
   post(bytes: Uint8Array<ArrayBuffer>): void
   answered(trip: Trip): void
   /** The worker still responds, but its responses can no longer be trusted. */
@@ -28,16 +28,13 @@ const mayChangeTables = ({ sql, statements }: Trip): boolean =>
 
 /** Sends trips to the worker and reads the replies, strictly in order. Owns the prepared statements. */
 export class Pipeline {
-  readonly #events: PipelineEvents
   readonly #writer = new Writer()
   readonly #statements = new Statements()
   #sent: Sent[] = []
   #answered = 0
   #flushing = false
 
-  constructor(events: PipelineEvents) {
-    this.#events = events
-  }
+  constructor(private readonly events: PipelineEvents) {}
 
   get depth(): number {
     return this.#sent.length
@@ -66,7 +63,7 @@ export class Pipeline {
     if (reply.broken) {
       const why = new DbError('unavailable', `the database failed: ${reply.error?.message ?? 'incomplete answer'}`)
       reject(trip, why)
-      this.#events.broken(why)
+      this.events.broken(why)
       return
     }
     if (reply.error) {
@@ -77,7 +74,7 @@ export class Pipeline {
       }
     }
     if (mayChangeTables(trip)) this.#statements.dropAll()
-    this.#events.answered(trip)
+    this.events.answered(trip)
     trip.resolve(reply)
   }
 
@@ -146,7 +143,7 @@ export class Pipeline {
 
   #flush(): void {
     this.#flushing = false
-    if (this.#writer.length > 0) this.#events.post(this.#writer.take())
+    if (this.#writer.length > 0) this.events.post(this.#writer.take())
   }
 }
 

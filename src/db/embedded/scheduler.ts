@@ -27,7 +27,7 @@ const WINDOW = 32
 /** Transactions that share one fsync. Few enough that a read does not wait long for them. */
 const GROUP = 32
 
-export interface SchedulerOptions {
+interface SchedulerOptions {
   isReady(): boolean
   /** Whether whole transactions wait for each other's fsync. Pointless if a commit does not wait for the disk. */
   groups: boolean
@@ -41,18 +41,16 @@ export interface SchedulerOptions {
  * trips may overtake them, but nothing overtakes a holder.
  */
 export class Scheduler {
-  readonly #pipeline: Pipeline
-  readonly #options: SchedulerOptions
   #queue: (Trip | Waiting)[] = []
   #holder: Holder | undefined
   /** The transactions that were sent last and have not been answered. */
   #group: readonly Trip[] | undefined
   #idle: (() => void)[] = []
 
-  constructor(pipeline: Pipeline, options: SchedulerOptions) {
-    this.#pipeline = pipeline
-    this.#options = options
-  }
+  constructor(
+    private readonly pipeline: Pipeline,
+    private readonly options: SchedulerOptions,
+  ) {}
 
   get queued(): number {
     return this.#queue.length
@@ -63,7 +61,7 @@ export class Scheduler {
   }
 
   get isIdle(): boolean {
-    return this.#queue.length === 0 && this.#holder === undefined && this.#pipeline.depth === 0
+    return this.#queue.length === 0 && this.#holder === undefined && this.pipeline.depth === 0
   }
 
   submit(trip: Trip): void {
@@ -86,18 +84,18 @@ export class Scheduler {
   }
 
   pump(): void {
-    if (!this.#options.isReady()) return
+    if (!this.options.isReady()) return
     for (let at = 0; this.#holder === undefined; ) {
       const next = this.#queue[at]
       if (next === undefined) break
       if (!isTrip(next)) {
-        if (at > 0 || this.#pipeline.depth > 0) break
+        if (at > 0 || this.pipeline.depth > 0) break
         this.#queue.shift()
         this.#grant(next)
-      } else if (this.#pipeline.depth >= WINDOW) break
-      else if (!this.#options.groups || !next.commits) {
+      } else if (this.pipeline.depth >= WINDOW) break
+      else if (!this.options.groups || !next.commits) {
         this.#queue.splice(at, 1)
-        this.#pipeline.send(next)
+        this.pipeline.send(next)
       } else if (this.#group) at++
       else this.#sendGroup()
     }
@@ -126,10 +124,10 @@ export class Scheduler {
     const taken = new Set<Trip | Waiting>(group)
     this.#queue = this.#queue.filter((waiting) => !taken.has(waiting))
     this.#group = group
-    sendGroup(this.#pipeline, group, (broken) => {
+    sendGroup(this.pipeline, group, (broken) => {
       if (this.#group !== group) return
       this.#group = undefined
-      if (broken) this.#options.broken(broken)
+      if (broken) this.options.broken(broken)
       else this.pump()
     })
   }
@@ -138,7 +136,7 @@ export class Scheduler {
     this.#holder = holder
     grant({
       send: (trip) => {
-        if (this.#holder === holder) this.#pipeline.send(trip)
+        if (this.#holder === holder) this.pipeline.send(trip)
         else trip.reject(new DbError('unavailable', 'the database session is no longer held'))
       },
       release: () => {

@@ -21,7 +21,6 @@ export interface TransactionContext {
  * holds the session.
  */
 export class EmbeddedTransaction implements Transaction, Holder {
-  readonly #context: TransactionContext
   #holding: Promise<void> | undefined
   #hold: Hold | undefined
   #deferred: EncodedStatement[] = []
@@ -30,25 +29,23 @@ export class EmbeddedTransaction implements Transaction, Holder {
   /** Makes the error of using it after its end. Not the error itself, which would cost every transaction a stack. */
   #over: (() => DbError) | undefined
 
-  constructor(context: TransactionContext) {
-    this.#context = context
-  }
+  constructor(private readonly context: TransactionContext) {}
 
   defer(statement: Statement): void {
     const encoded = encodeStatement(statement)
     if (this.#over) throw this.#over()
-    this.#context.checkRoom([encoded])
+    this.context.checkRoom([encoded])
     this.#deferred.push(encoded)
   }
 
   async query(
     text: string,
     params: readonly unknown[] = [],
-    { timeout = this.#context.timeout }: QueryOptions = {},
+    { timeout = this.context.timeout }: QueryOptions = {},
   ): Promise<Result> {
     const statement = encodeStatement({ text, params })
     if (this.#over) throw this.#over()
-    this.#context.checkRoom([statement])
+    this.context.checkRoom([statement])
     this.#holding ??= this.#take()
     if (!this.#hold) await this.#holding
     const reply = await this.#send([...this.#takeDeferred(), statement], timeout)
@@ -62,16 +59,16 @@ export class EmbeddedTransaction implements Transaction, Holder {
     try {
       statements = [...this.#takeDeferred(), ...last.map(encodeStatement)]
       // A transaction that has already written may finish: undoing it would not give the space back.
-      if (!this.#wrote) this.#context.checkRoom(statements)
+      if (!this.#wrote) this.context.checkRoom(statements)
     } catch (error) {
       await this.rollback()
       throw error
     }
-    const timeout = this.#context.timeout && Math.max(this.#context.timeout, COMMIT_MS)
+    const timeout = this.context.timeout && Math.max(this.context.timeout, COMMIT_MS)
     if (!this.#begun) {
       this.#end('committed')
       if (statements.length === 0) return
-      const { error } = await this.#context.runUnit(statements, timeout)
+      const { error } = await this.context.runUnit(statements, timeout)
       if (error) throw error
       return
     }
@@ -106,7 +103,7 @@ export class EmbeddedTransaction implements Transaction, Holder {
   }
 
   async #take(): Promise<void> {
-    const hold = await this.#context.acquire(this)
+    const hold = await this.context.acquire(this)
     // It ended while it waited.
     if (this.#over) hold.release()
     else this.#hold = hold
@@ -130,7 +127,7 @@ export class EmbeddedTransaction implements Transaction, Holder {
 
   /** If the worker ends meanwhile, the transaction is rolled back as well. */
   async #sendRollback(): Promise<void> {
-    await this.#send([ROLLBACK], this.#context.timeout).catch(() => undefined)
+    await this.#send([ROLLBACK], this.context.timeout).catch(() => undefined)
   }
 
   #end(how: string): void {

@@ -9,10 +9,6 @@ const TICK_MS = 100
  * session's holder; it stops when there is neither.
  */
 export class Watchdog {
-  readonly #pipeline: Pipeline
-  readonly #scheduler: Scheduler
-  readonly #holdLimit: number
-  readonly #onOverdue: (trip: Trip) => void
   #timer: Timer | undefined
   #lastTick = 0
   #trip: Trip | undefined
@@ -20,12 +16,12 @@ export class Watchdog {
   #holder: Holder | undefined
   #holderMs = 0
 
-  constructor(pipeline: Pipeline, scheduler: Scheduler, holdLimit: number, onOverdue: (trip: Trip) => void) {
-    this.#pipeline = pipeline
-    this.#scheduler = scheduler
-    this.#holdLimit = holdLimit
-    this.#onOverdue = onOverdue
-  }
+  constructor(
+    private readonly pipeline: Pipeline,
+    private readonly scheduler: Scheduler,
+    private readonly holdLimit: number,
+    private readonly onOverdue: (trip: Trip) => void,
+  ) {}
 
   wake(): void {
     if (this.#timer) return
@@ -39,16 +35,16 @@ export class Watchdog {
     // If this thread was blocked or the whole process suspended, the worker may not have been running either.
     const passed = Math.min(now - this.#lastTick, 2 * TICK_MS)
     this.#lastTick = now
-    const trip = this.#pipeline.head
-    const holder = this.#scheduler.holder
+    const trip = this.pipeline.head
+    const holder = this.scheduler.holder
     this.#tripMs = trip === this.#trip ? this.#tripMs + passed : 0
     this.#trip = trip
     // A statement without a limit does not count towards the limit of its transaction.
     if (holder !== this.#holder) this.#holderMs = 0
     else if (trip?.timeout !== 0) this.#holderMs += passed
     this.#holder = holder
-    if (trip && trip.timeout > 0 && this.#tripMs >= trip.timeout) this.#onOverdue(trip)
-    else if (!trip && holder?.expire && this.#holderMs >= this.#holdLimit) holder.expire()
+    if (trip && trip.timeout > 0 && this.#tripMs >= trip.timeout) this.onOverdue(trip)
+    else if (!trip && holder?.expire && this.#holderMs >= this.holdLimit) holder.expire()
     else if (!trip && !holder) this.#stop()
   }
 

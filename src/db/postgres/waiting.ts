@@ -3,7 +3,7 @@ import type { Log } from './run.ts'
 
 const AGAIN_MS = 500
 
-export interface WaitOptions {
+interface WaitOptions {
   seconds: number
   log?: Log
 }

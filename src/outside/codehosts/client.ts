@@ -1,7 +1,6 @@
 import { AppError } from '../../errors.ts'
 import { visibleText } from '../../text/text.ts'
-import type { Outbound } from '../outbound.ts'
-import { TooLarge } from '../too-large.ts'
+import { type Outbound, TooLarge } from '../outbound.ts'
 import { type HostAddress, saveToken } from './host-address.ts'
 
 /**

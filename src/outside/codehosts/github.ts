@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts'
-import { TooLarge } from '../too-large.ts'
+import { TooLarge } from '../outbound.ts'
 import type { Client } from './client.ts'
 import {
   type Fields,

@@ -22,7 +22,7 @@ export interface Facts extends Omit<Hosted, 'provider'> {
   topics: string[]
 }
 
-export interface NewPull {
+interface NewPull {
   title: string
   head: string
   base: string
@@ -30,7 +30,7 @@ export interface NewPull {
 }
 
 /** A file in a branch. `id` identifies its present state, if the provider needs it to replace the file. */
-export interface RemoteFile {
+interface RemoteFile {
   content: string
   id: string
 }
@@ -53,7 +53,7 @@ export interface RemoteSource {
 }
 
 /** `unfinished`: it has no result yet, or the host cannot be asked for it by this number. */
-export type RunResult = 'passed' | 'failed' | 'unfinished'
+type RunResult = 'passed' | 'failed' | 'unfinished'
 
 export interface RemoteIssue {
   number: number

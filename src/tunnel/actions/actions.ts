@@ -12,7 +12,7 @@ export interface Reporter {
   report(report: ActionReport): void
 }
 
-export interface ActionsOptions {
+interface ActionsOptions {
   machine: Machine
   handlers: Readonly<Record<string, ActionHandler>>
   /** The environment of programs. The environment of this process is not passed on. */

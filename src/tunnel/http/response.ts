@@ -12,7 +12,7 @@ export class BadResponse extends Error {
   }
 }
 
-export interface ResponseEvents {
+interface ResponseEvents {
   /** `isEnd`: no body follows. */
   head(head: ResponseHead, isEnd: boolean): void
   /** A part of the body, maybe an empty one at its end. */

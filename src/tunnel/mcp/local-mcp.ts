@@ -8,7 +8,7 @@ import { serveSocket } from './socket.ts'
 import { serveHttp } from './streamable.ts'
 
 /** A tool of a local MCP server, as the server describes it. */
-export interface LocalTool {
+interface LocalTool {
   name: string
   description?: string
   inputSchema?: object
