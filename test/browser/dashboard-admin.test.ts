@@ -129,10 +129,10 @@ test('an administrator resets a password, renames and deletes a team, changes a 
   await page.getByRole('dialog').getByLabel('Name').fill(program)
   await page
     .getByRole('dialog')
-    .getByLabel(/^Addresses/)
+    .getByLabel(/^Redirect URIs/)
     .fill('https://robot.example.com/callback')
   await inDialog('Add a program').click()
-  await root.see('Its client id')
+  await root.see('Client ID')
   await inDialog('Done').click()
   await page.getByRole('row', { name: program }).getByText('an administrator').waitFor()
   await root.button(`Remove ${program}`).click()

@@ -178,9 +178,9 @@ test('a decision is proposed, discussed, accepted, given an outcome and supersed
   await call(ada, 'POST', '/api/agents', { name: 'Reviewer', skills: [skill.id] })
   await ada.goto(`/skills/${skill.slug}`)
   await ada.page.getByRole('link', { name: /Reviewer/ }).waitFor()
-  await ada.page.getByRole('button', { name: 'For: Team' }).click()
+  await ada.page.getByRole('button', { name: 'Available to: Team' }).click()
   await ada.page.getByRole('menuitem', { name: 'Everyone' }).click()
-  await ada.page.getByRole('button', { name: 'For: Everyone' }).waitFor()
+  await ada.page.getByRole('button', { name: 'Available to: Everyone' }).waitFor()
   await ada.button('Delete').click()
   await ada.page.waitForURL(/\/skills$/)
   await ada.button('Undo').click()
@@ -274,7 +274,7 @@ test('a viewer can read features, decisions, specs and skills, and sees no contr
     await vera.goto(`${path}?team=${team}`)
     await vera.page.locator(`main ${there}`).first().waitFor()
     const controls = vera.page.locator('main').getByRole('button', {
-      name: /^(New|Log|Advance|Override|Verify|More|Add|Edit|Accept|Set|Sup|Delete|Comment|For:|Status:)/,
+      name: /^(New|Log|Advance|Override|Verify|More|Add|Edit|Accept|Set|Sup|Delete|Comment|Available to:|Status:)/,
     })
     expect({ path, controls: await controls.allTextContents() }).toEqual({ path, controls: [] })
     expect(await vera.page.locator('main textarea').count()).toBe(0)
