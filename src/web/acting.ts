@@ -1,6 +1,6 @@
 /**
- * An administrator acts as somebody else: calls of this tab carry a token of that person until it expires or is given
- * back. It is kept in memory only, so that reloading the page ends it.
+ * Impersonation: while an administrator acts as a user, the requests of this tab carry a token of that user. The token
+ * is kept in memory only, so reloading the page ends the impersonation.
  */
 import { store } from './store.ts'
 
@@ -15,7 +15,7 @@ export const useActing = acting.use
 export const actingToken = (): string | undefined => acting.get()?.token
 export const actAs = (person: Acting): void => acting.set(person)
 
-/** Gives the token back. Without cookies, so that the administrator's own session stays. */
+/** Revokes the token. The request has no cookies, so that the administrator's own session stays. */
 export async function stopActing(): Promise<void> {
   const token = actingToken()
   acting.set(undefined)

@@ -1,4 +1,4 @@
-/** Reads what an address says behind its question mark. What it should not say is left out. */
+/** Reads search parameters of an address. A value of the wrong type counts as not set. */
 export const textIn = (value: unknown): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value : undefined
 

@@ -1,6 +1,6 @@
 /**
- * The Web API as the dashboard calls it: typed by the routes of each feature, of which only types get into the page.
- * `ok` returns what a call returned, or throws a Problem.
+ * The client of the Web API, typed by the routes of each feature. Only their types are imported, so no server code gets
+ * into the page. `ok` returns the data of a response, or throws a Problem.
  */
 import { treaty } from '@elysiajs/eden'
 import type { AnyElysia } from 'elysia'
@@ -57,7 +57,7 @@ import { Problem } from './problem.ts'
 import { confirmIdentity } from './reauth.ts'
 import { renewed } from './renew.ts'
 
-/** Eden would turn texts that look like dates into dates, although the types say text. */
+/** Without `parseDate: false`, Eden would turn strings that look like dates into dates, against their types. */
 const client = <R extends AnyElysia>() =>
   treaty<R>(location.origin, { fetcher: send as typeof fetch, parseDate: false })
 
@@ -124,7 +124,7 @@ export async function ok<T>(call: Promise<Answer<T>>): Promise<NonNullable<T>> {
   throw error instanceof Problem ? error : new Problem(status, (body ?? {}) as Record<string, unknown>)
 }
 
-/** Sends a file as a form. Eden cannot: the type of the body is what the server makes of it. */
+/** Uploads a file as a form, which Eden cannot: the routes declare the body as the server parses it. */
 export async function sendFile<T>(path: string, file: File): Promise<T> {
   const body = new FormData()
   body.append('file', file)
@@ -134,7 +134,7 @@ export async function sendFile<T>(path: string, file: File): Promise<T> {
   return value as T
 }
 
-/** Sends JSON and returns the server-sent events that come back, which types of routes do not know. */
+/** Sends JSON and returns the stream of server-sent events, which the types of routes cannot describe. */
 export async function openEvents(path: string, body: object, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
   const headers = { accept: 'text/event-stream', 'content-type': 'application/json', 'idempotency-key': newKey() }
   const answer = await send(path, { method: 'POST', headers, body: JSON.stringify(body), signal })
@@ -142,23 +142,23 @@ export async function openEvents(path: string, body: object, signal: AbortSignal
   throw new Problem(answer.status, (await answer.json()) as Record<string, unknown>)
 }
 
-/** Restores a deleted record. Its path is known only at run time, so that no type of a route fits. */
+/** Restores a deleted record. Its path is known only at run time, so no typed route fits. */
 export async function restoreAt(path: string, { headers }: ReturnType<typeof change>): Promise<void> {
   const answer = await send(`/api${path}/restore`, { method: 'POST', headers })
   if (!answer.ok) throw new Problem(answer.status, (await answer.json()) as Record<string, unknown>)
 }
 
-/** Reads a file with the session and the team of this tab, which a plain link would not name. */
+/** Downloads a file with the session and team of this tab, which a plain link would not send. */
 export async function readFile(path: string): Promise<Blob> {
   const answer = await send(path)
   if (!answer.ok) throw new Problem(answer.status, (await answer.json()) as Record<string, unknown>)
   return answer.blob()
 }
 
-/** A key by which the server does something once, however often it is asked to. */
+/** An idempotency key: the server runs a request with the same key once. */
 export const newKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-')
 
-/** Headers of a change: refused if the record is no longer at this version, and done once for this key. */
+/** Headers of a write: the server refuses it if the record has another version, and runs it once for this key. */
 export const change = (version?: number, key = newKey()) => ({
   headers: { ...(version !== undefined && { 'if-match': `"${version}"` }), 'idempotency-key': key },
 })
@@ -167,8 +167,8 @@ export const change = (version?: number, key = newKey()) => ({
 
 let organizationId: string | undefined
 /**
- * Every tab names its own team in each call, so that switching in one tab changes no other. Returns whether it was
- * another one before.
+ * Sends this team with every request of the tab, so that switching in one tab does not affect others. Returns whether
+ * the tab had another team before.
  */
 export function nameTeamInCalls(id: string): boolean {
   const changed = organizationId !== undefined && organizationId !== id
@@ -176,7 +176,7 @@ export function nameTeamInCalls(id: string): boolean {
   return changed
 }
 
-/** Names no team until the next one is chosen: the tab becomes somebody else's. */
+/** Sends no team until the next one is chosen, because the user of the tab changes. */
 export const forgetTeam = (): void => {
   organizationId = undefined
 }
@@ -193,7 +193,7 @@ async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<R
     const sentAt = Date.now()
     let answer = await request()
     if (answer.status === 401 && (await renewed(sentAt))) answer = await request()
-    // A session that was renewed may still need a fresh proof.
+    // A renewed session may still have to confirm the identity.
     if (answer.status === 403 && (await proved(answer))) answer = await request()
     return answer
   } catch {
@@ -201,12 +201,12 @@ async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<R
   }
 }
 
-/** Returns true if the refusal asked for a fresh proof of identity, and the person has given it. */
+/** Returns true if the server asked to confirm the identity, and the user did. */
 async function proved(refusal: Response): Promise<boolean> {
   const { code, detail } = (await refusal.clone().json()) as { code?: string; detail?: string }
   return code === 'forbidden.reauth' && confirmIdentity(detail ?? '')
 }
 
-/** Returns whether a record is there for the reader in this team. */
+/** Returns whether the reader can see the record in this team. */
 export const isThere = async (path: string, team: string): Promise<boolean> =>
   (await fetch(path, { headers: { 'x-organization-id': team } })).ok

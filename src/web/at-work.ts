@@ -1,4 +1,4 @@
-/** Who holds a task now, and what they have done since: one list for the sidebar, the cards and the rows. */
+/** The claimed tasks with their leases: one list for the sidebar, the cards and the rows. */
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useLocation, useRouteContext } from '@tanstack/react-router'
 import type { TaskPage } from '../features/tasks/lists/list-schema.ts'
@@ -6,7 +6,7 @@ import type { TaskItem } from '../features/tasks/schema.ts'
 import { ok, tasks } from './api.ts'
 import { homeQuery } from './routes/home/queries.ts'
 
-/** Calls move the end of a lease without an event. */
+/** A call of the holder extends the lease without an event, so the list is also polled. */
 const ASK_EVERY = 60_000
 
 const atWorkQuery = (team: string) =>
@@ -16,7 +16,7 @@ const atWorkQuery = (team: string) =>
     refetchInterval: ASK_EVERY,
   })
 
-/** Returns the tasks that somebody holds; undefined until they are loaded. */
+/** Returns the claimed tasks; undefined until they are loaded. */
 export function useAtWork(): readonly TaskItem[] | undefined {
   const { team } = useRouteContext({ from: '/inside' })
   // The home page has loaded them already.
@@ -26,8 +26,6 @@ export function useAtWork(): readonly TaskItem[] | undefined {
   return isHome ? home?.atWork : listed
 }
 
-/**
- * Returns when the holder of a task last changed anything, and whether they are stalled; undefined until it is known.
- */
+/** Returns the lease of a task, with the last change of its holder; undefined until it is loaded. */
 export const useProgress = (taskId: string): TaskItem['lease'] | undefined =>
   useAtWork()?.find(({ id }) => id === taskId)?.lease

@@ -1,18 +1,18 @@
-/** Where the reader is: shown in the bar above the page and as the title of the browser's tab. */
+/** Breadcrumbs: shown in the top bar, and as the title of the browser's tab. */
 import { useEffect } from 'react'
 import { store } from './store.ts'
 
 export interface Crumb {
   label: string
-  /** The address of what it names; the last crumb has none. */
+  /** The last crumb has no address. */
   to?: string
 }
 
 const named = store<readonly Crumb[] | undefined>(undefined)
 
 /**
- * Names what the page shows, from the outside in: `useCrumbs({ label: 'Notes', to: '/notes' }, { label: note.title })`.
- * A page that names nothing has the crumbs of its entry in `frame/destinations.ts`.
+ * Sets the breadcrumbs of the page: `useCrumbs({ label: 'Notes', to: '/notes' }, { label: note.title })`. A page that
+ * sets none has those of its entry in `frame/destinations.ts`.
  */
 export function useCrumbs(...crumbs: readonly Crumb[]): void {
   const text = JSON.stringify(crumbs)
@@ -27,7 +27,7 @@ export function useCrumbs(...crumbs: readonly Crumb[]): void {
 
 export const useNamedCrumbs = named.use
 
-/** Sets the title of the browser's tab: what is shown first, then what it belongs to. */
+/** Sets the title of the browser's tab, the innermost crumb first. */
 export function useTitle(crumbs: readonly Crumb[]): void {
   const title = [...crumbs.map(({ label }) => label).reverse(), 'Tutti'].join(' · ')
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** The projects that the reader wants to see first. */
+/** The favourite projects of the reader. */
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { accounts, ok } from './api.ts'
 import { toast } from './components/toasts.tsx'
@@ -6,7 +6,7 @@ import { type Me, meQuery } from './session.ts'
 
 const none: readonly string[] = []
 
-/** Returns the ids of the favourites, and a function that adds one or takes it away. It shows at once. */
+/** Returns the ids of the favourites, and a function that adds or removes one. The change shows at once. */
 export function useFavourites() {
   const cache = useQueryClient()
   const ids = useSuspenseQuery(meQuery).data.preferences.favourites ?? none

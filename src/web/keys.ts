@@ -1,6 +1,6 @@
 /**
- * The registry of what can be done by keys, and from the palette. Each command has a scope: a key of the page shadows
- * one of a list, and none shadows a global one. `?` lists what works now, from here.
+ * The registry of commands, which run by keyboard shortcut or from the palette. A shortcut of the page shadows the same
+ * one of a list, and a global one shadows both. The `?` dialog lists the commands that are active.
  */
 import { useEffect, useRef } from 'react'
 import { type KeybindingPress, matchKeybindingPress, parseKeybinding } from 'tinykeys'
@@ -11,15 +11,15 @@ export type Scope = 'global' | 'list' | 'page'
 export interface Command {
   /** As tinykeys writes them: `c`, `g i`, `$mod+k`, `[Shift]+?`. Without keys the command is in the palette only. */
   keys?: string
-  /** What it does, for `?` and the palette. Without a label it is in neither. */
+  /** Shown in the `?` dialog and in the palette. A command without a label is in neither. */
   label?: string
   /** Default: page. */
   scope?: Scope
-  /** What it acts on, such as the key of the selected task. */
+  /** The record that it acts on, such as the key of the selected task. */
   on?: string
-  /** Works while somebody types in a field, too. */
+  /** Also works while the user types in a field. */
   whileTyping?: boolean
-  /** Only by its keys: moving a selection makes no sense in the palette. */
+  /** Not in the palette: moving a selection makes no sense there. */
   keysOnly?: boolean
   run(): void
 }
@@ -40,7 +40,7 @@ export function register(commands: readonly Command[]): () => void {
 const rank: Record<Scope, number> = { list: 0, page: 1, global: 2 }
 const rankOf = ({ scope = 'page' }: Command): number => rank[scope]
 
-/** Returns the commands that work now: of several with the same keys the one of the highest rank, then the newest. */
+/** Returns the active commands. Of several with the same keys, the highest scope wins, then the newest. */
 export function working(all: readonly Command[] = registered.get(), on = switchedOn.get()): Command[] {
   const byKeys = new Map<string, Command>()
   for (const command of all) {
@@ -57,16 +57,16 @@ export function useWorking(): Command[] {
   return working(all, switchedOn.use())
 }
 
-/** Characters without a modifier: what gets in the way of people who speak to their computer. */
+/** Whether these are characters without a modifier, which get in the way of speech input. */
 const isPlain = (keys: string): boolean =>
   parseKeybinding(keys).every(([required, , key]) => !required.length && isCharacter(key))
 const isCharacter = (key: string | RegExp): boolean => typeof key === 'string' && [...key].length === 1
 
-/** Runs `run` when these keys are pressed while the component is there. */
+/** Registers one command while the component is mounted. */
 export const useKey = (keys: string, run: () => void, more: Omit<Command, 'keys' | 'run'> = {}): void =>
   useCommands([{ ...more, keys, run }])
 
-/** Registers commands while the component is there. They may be new objects on every render. */
+/** Registers commands while the component is mounted. They may be new objects on every render. */
 export function useCommands(commands: readonly Command[]): void {
   const latest = useRef(commands)
   latest.current = commands
@@ -104,7 +104,7 @@ let begun: { possible: Possible[]; until: number } | undefined
 
 const startOf = (command: Command): Possible => ({ command, presses: parseKeybinding(command.keys ?? '') })
 
-/** ⌘↵ in a field of several lines sends its form. Returns whether it did. */
+/** Sends the form of a textarea on ⌘↵. Returns whether the key was ⌘↵. */
 function submits({ key, ctrlKey, metaKey, target }: KeyboardEvent): boolean {
   if (key !== 'Enter' || !(ctrlKey || metaKey) || !(target instanceof HTMLTextAreaElement) || !target.form) return false
   const button = target.form.querySelector<HTMLButtonElement>('[type=submit]')
@@ -112,7 +112,7 @@ function submits({ key, ctrlKey, metaKey, target }: KeyboardEvent): boolean {
   return true
 }
 
-/** Finds what the press means, given what was pressed before it, and does it. */
+/** Runs the command of a key press, or waits for the next key of a sequence such as `g i`. */
 export function press(event: KeyboardEvent): void {
   if (event.isComposing || event.defaultPrevented || modifiers.has(event.key) || isPressing(event)) return
   if (submits(event)) {

@@ -1,6 +1,6 @@
 /**
- * Keeps what is on screen up to date. Each event names a kind of record; the queries that show this kind are asked
- * again. The table below is the only place that knows which queries show what.
+ * Keeps the screen up to date. Each event names a kind of record, and the queries that show this kind are loaded again.
+ * `shownBy` is the only place that says which queries show which kind.
  */
 import { kindInfo, recordNames } from '../records/names.ts'
 import { hub, ok } from './api.ts'
@@ -29,7 +29,7 @@ const shownBy: Record<string, readonly string[]> = {
   link: ['task', 'feature', 'decision', 'spec'],
   project: ['projects', 'trash'],
   attachment: ['note'],
-  // A client learns of a device's conflict by the notification about it.
+  // A sync conflict has no event of its own, only a notification.
   notification: ['notifications', 'conflicts'],
   issue: ['issues', 'admin'],
   organization: ['teams'],
@@ -56,13 +56,12 @@ const shownBy: Record<string, readonly string[]> = {
   repository: ['repositories'],
 }
 
-/** Asks again for what events have changed, a few times a second at most, and only for what is on screen. */
+/** Reloads the queries that events made stale: at most a few times a second, and only those on screen. */
 const stale = new Stale(
   (key) => void queries.invalidateQueries({ queryKey: [key] }),
   () => queries.isMutating() > 0,
 )
 
-/** What the page needs of an event. */
 interface Heard {
   type: string
   kind?: string | null
@@ -70,7 +69,7 @@ interface Heard {
   data?: Record<string, unknown>
 }
 
-/** Changes of a task's fields, which the page shows at once if it made them itself. */
+/** Changes of task fields. The page has already shown those that it made itself. */
 const ofFields = new Set<string>([taskUpdated, taskCompleted])
 const byFields = new Set(['tasks', 'task', 'at work'])
 
@@ -82,15 +81,15 @@ function heard({ type, kind, subjectId, data }: Heard): void {
   for (const key of ['newest', 'home', 'now', 'session']) stale.add(key)
 }
 
-// ---- what the foot line says
+// ---- the state in the status bar
 
 export type LiveState = 'joining' | 'hub' | 'stream' | 'polling' | 'away'
 const state = store<LiveState>('joining')
 export const useLiveState = state.use
 
-// ---- what a page watches besides
+// ---- topics that a page watches
 
-/** What is told to those who watch a topic now, and is kept nowhere. */
+/** A message to those who watch a topic now. It is not stored. */
 export interface Posted {
   op: string
   topic: string
@@ -101,7 +100,7 @@ type Take = (notice: Posted) => void
 const watched = new Map<string, Set<Take>>()
 let follower: Follower | undefined
 
-/** Hears what is posted on a topic while a page shows it. Without a WebSocket nothing is posted: pages also ask. */
+/** Watches a topic until the returned function is called. Messages need a WebSocket, so pages also poll. */
 export function watchTopic(topic: string, take: Take): () => void {
   const takers = watched.get(topic) ?? new Set()
   watched.set(topic, takers.add(take))
@@ -126,16 +125,16 @@ interface Message extends PresenceMessage {
   data?: Record<string, unknown>
 }
 
-/** Nothing at all for so long means that the connection is dead: the server says something every 25 s. */
+/** A connection that is silent for so long is dead: the server sends something every 25 s. */
 const SILENCE = 60_000
 const POLL = 5000
-/** After this many connections in a row without a message, a proxy is in the way, and the page tries another way. */
+/** After this many connections without a message, a proxy blocks this transport, and the page tries the next one. */
 const HOPELESS = 3
 
 /** Ways to receive events, best first. */
 const ways = ['hub', 'stream', 'polling'] as const
 
-/** Follows the events of a team from where it left off, until the function that it returns is called. */
+/** Receives the events of a team until the returned function is called. */
 export function follow(organizationId: string): () => void {
   const mine = new Follower(`organization:${organizationId}`)
   follower = mine
@@ -154,7 +153,7 @@ class Follower {
   #lostAt: number | undefined
   /** The timer is the one for the next attempt. */
   #isWaiting = false
-  /** How often in a row this way was open to the server, and yet nothing came. */
+  /** How many connections in a row brought no message, although the server was reachable. */
   #silent = 0
   #way = 0
   #ended = false
@@ -164,7 +163,7 @@ class Follower {
     for (const event of ['online', 'focus']) addEventListener(event, this.#hurry)
   }
 
-  /** Sends an operation, if there is a WebSocket. A new one subscribes to everything that is watched then. */
+  /** Sends an operation if a WebSocket is open. A new WebSocket subscribes to all watched topics. */
   say(operation: object): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(operation))
   }
@@ -176,14 +175,14 @@ class Follower {
     this.#close?.()
   }
 
-  /** Tries at once instead of at the next attempt, when the network is back or somebody looks at the page. */
+  /** Reconnects at once when the network is back or the page gets the focus. */
   #hurry = (): void => {
     if (!this.#isWaiting) return
     clearTimeout(this.#timer)
     void this.connect()
   }
 
-  /** The ticket is asked for like anything else, which renews an expired sign-in; a failing socket gives no reason. */
+  /** Requesting the ticket renews an expired session; a WebSocket that fails would give no reason. */
   async connect(): Promise<void> {
     this.#isWaiting = false
     try {
@@ -216,11 +215,11 @@ class Follower {
       socket.send(JSON.stringify({ op: 'subscribe', topics, ...from }))
       socket.send(JSON.stringify({ op: 'here', topic: this.#topic }))
     }
-    // A dead socket may say so long after another one has replaced it.
+    // A dead socket may close long after another one has replaced it.
     socket.onclose = () => void (this.#socket === socket && this.#lost())
   }
 
-  /** Server-sent events. They go on by themselves after a short break, but an expired sign-in needs a new one. */
+  /** The browser would reconnect by itself, but an expired session needs a new EventSource. */
   #openStream(): void {
     const address = new URL('/api/events', location.href)
     address.searchParams.set('topics', `${this.#topic},presence:${this.#topic}`)
@@ -261,12 +260,12 @@ class Follower {
     if (message.cursor) this.#cursor = message.cursor
     if (message.op === 'presence') presenceHeard(message)
     for (const take of (message.op && watched.get(message.topic ?? '')) || []) take(message as Posted)
-    // What was missed cannot be told, so everything on screen is asked for again.
+    // The missed events are gone, so everything on screen is loaded again.
     if (message.op === 'reset') void queries.invalidateQueries()
     if (!message.op && message.type) heard({ ...message, type: message.type })
   }
 
-  /** The server was there, but the connection was not, or is no more. */
+  /** The server was reachable, but the connection failed or ended. */
   #lost(): void {
     if (++this.#silent >= HOPELESS && this.#way < ways.length - 1) {
       this.#way++

@@ -11,7 +11,7 @@ import { router } from './router.ts'
 // A page restored from the browser's cache is reloaded: the user may have signed out since.
 window.addEventListener('pageshow', ({ persisted }) => persisted && location.reload())
 
-// A refusal is shown on the page, so it is no error of the program.
+// The page shows refusals, so they are not logged.
 const onCaughtError = (error: unknown) => {
   if (!isProblem(error)) console.error(error)
 }

@@ -1,4 +1,4 @@
-/** Returns a function that makes a value when it is first called, and returns the same one from then on. */
+/** Returns a function that creates its value on the first call. */
 export function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined
   return () => {

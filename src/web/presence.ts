@@ -1,4 +1,4 @@
-/** Who of the team is here now, as the hub tells. */
+/** The members and agents of the team that are online. */
 import type { Party } from '../records/party.ts'
 import { store } from './store.ts'
 
@@ -17,10 +17,10 @@ export interface PresenceMessage {
 
 const present = store<readonly Present[]>([])
 export const usePresent = present.use
-/** Forgets everybody, as nothing is known without a connection. */
+/** Presence is unknown without a connection. */
 export const nobody = (): void => present.set([])
 
-/** Applies what the hub says: everybody, or who came, changed and left. */
+/** Applies a message of the hub: the whole list, or who joined, changed and left. */
 export function presenceHeard({ all, joined = [], changed = [], left = [] }: PresenceMessage): void {
   if (all) {
     present.set(inOrder(all))

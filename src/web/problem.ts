@@ -3,7 +3,7 @@ export class Problem extends Error {
   readonly status: number
   readonly code: string
   readonly requestId: string | undefined
-  /** The record as it is now, where another change came first (412). */
+  /** The current record, if someone else changed it first (412). */
   readonly current: unknown
   readonly details: Readonly<Record<string, unknown>>
 

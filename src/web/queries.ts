@@ -2,13 +2,13 @@ import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { isProblem } from './problem.ts'
 import { meQuery } from './session.ts'
 
-/** A refusal is final; only a server that is out of reach or failing is asked again. */
+/** Only an unreachable or failing server is asked again; a refusal is final. */
 const retry = (failures: number, error: Error): boolean =>
   failures < 2 && isProblem(error) && (error.status === 0 || error.status >= 500)
 
 /**
- * Nobody is signed in, and the session could not be renewed: whoever signs in comes back here. The page where they do
- * says why they have to if they were signed in until now.
+ * The session has ended and could not be renewed. The sign-in page returns the user here, and says why if they were
+ * signed in until now.
  */
 const onError = (error: Error): void => {
   if (!isProblem(error) || error.status !== 401) return

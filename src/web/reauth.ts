@@ -1,11 +1,11 @@
 /**
- * Some changes need a fresh proof that it is the person themselves. The call waits while the frame asks for it, and is
- * then sent again; whoever declines gets the refusal.
+ * Some changes need a recent confirmation of the identity. The request waits while a dialog asks for it, and is then
+ * sent again. If the user declines, the request fails.
  */
 import { store } from './store.ts'
 
 interface Question {
-  /** What needs the proof, as the server says it. */
+  /** The server's text: which change needs the confirmation. */
   detail: string
   answer(confirmed: boolean): void
 }
@@ -15,7 +15,7 @@ export const useQuestion = asked.use
 
 let asking: Promise<boolean> | undefined
 
-/** Resolves to true once the person has proved who they are. Calls that ask at the same time share one question. */
+/** Resolves to true once the identity is confirmed. Requests at the same time share one dialog. */
 export function confirmIdentity(detail: string): Promise<boolean> {
   asking ??= new Promise<boolean>((answer) => asked.set({ detail, answer })).finally(() => {
     asking = undefined

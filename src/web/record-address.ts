@@ -1,4 +1,4 @@
-/** Where a record is in the dashboard: the API's path without `/api`, in its own team. */
+/** The address of a record in the dashboard: the API's path without `/api`, in its own team. */
 import { useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
 import { teamsQuery } from './session.ts'

@@ -1,9 +1,9 @@
 /**
- * Renews the session, one tab at a time: a refresh token works once, and once more for whoever asks at the same moment.
- * Browsers have locks only on HTTPS and localhost; elsewhere tabs take turns by a note in their common storage.
+ * Renews the session, one tab at a time: a refresh token works once, and once more for a request at the same moment.
+ * Browsers have locks only on HTTPS and localhost; elsewhere tabs take turns by a note in their shared storage.
  */
 const NOTE = 'tutti renewal'
-/** So long a tab waits for another one that renews; then that one is gone. */
+/** How long a tab waits for another one that renews, before it assumes that the other tab was closed. */
 const PATIENCE = 10_000
 /** Time in which two tabs that begin at once see each other's note. */
 const SETTLE = 40
@@ -24,7 +24,7 @@ const noted = (): Note | undefined => {
 }
 const note = (next: Note): void => localStorage.setItem(NOTE, JSON.stringify(next))
 
-/** Returns false if the session is over. Throws if the server is busy or away, which says nothing about it. */
+/** Returns false if the session has ended. Throws if the server is busy or unreachable. */
 async function refresh(): Promise<boolean> {
   const answer = await fetch('/api/auth/refresh', {
     method: 'POST',
@@ -37,7 +37,7 @@ async function refresh(): Promise<boolean> {
 
 let renewing: Promise<boolean> | undefined
 
-/** Renews the session once for all calls that wait for it. Returns false if it is over. */
+/** Renews the session once for all waiting requests. Returns false if it has ended. */
 export function renewed(sentAt: number): Promise<boolean> {
   renewing ??= (
     navigator.locks ? navigator.locks.request('tutti refresh', () => unlessDone(sentAt)) : inTurn(sentAt)
@@ -47,7 +47,7 @@ export function renewed(sentAt: number): Promise<boolean> {
   return renewing
 }
 
-/** Another tab may have renewed it since the call was sent; the cookies are common to all tabs. */
+/** Another tab may have renewed the session since the request was sent; all tabs share the cookies. */
 const isDoneSince = (sentAt: number): boolean => {
   const last = noted()
   return last !== undefined && last.done && last.at >= sentAt

@@ -13,7 +13,7 @@ import { work } from './router/work.ts'
 export const router = createRouter({
   routeTree: root.addChildren([inside.addChildren([...overview, ...work, ...knowledge, ...team, ...admin, settings])]),
   context: { queries },
-  // A page that fails leaves the frame around it as it is.
+  // Shown inside the frame, which stays as it is.
   defaultErrorComponent: Failed,
   defaultNotFoundComponent: Missing,
   defaultPreload: 'intent',

@@ -23,7 +23,7 @@ export const currentTeamQuery = queryOptions({
   staleTime: QUARTER_HOUR,
 })
 
-/** Members and agents are loaded once and looked up by id, so that records need not carry faces. */
+/** Members and agents are loaded once and looked up by id, so records need not contain their names. */
 export const membersQuery = (team: string) =>
   queryOptions({
     queryKey: ['members', team],
@@ -49,7 +49,7 @@ export const countQuery = queryOptions({
   queryFn: () => ok(notifications.notifications.count.get()),
 })
 
-/** Asks for all that is around a page in one call, unless it is there already. */
+/** Loads the data of the frame in one request, unless it is loaded already. */
 export async function loadFrame(cache: QueryClient, slug: string | undefined): Promise<void> {
   if (cache.getQueryData(meQuery.queryKey)) return
   const frame = await cache.fetchQuery({
@@ -70,15 +70,14 @@ export interface Team {
 }
 
 /**
- * Chooses the team that the address names, else the current one, and names it in every call from now on. Names of
- * projects and keys of tasks belong to a team, so what was loaded for another one is forgotten.
+ * Chooses the team that the address names, else the current one, and sends it with every request from then on. Project
+ * slugs and task keys are unique only within a team, so the data of another team is dropped.
  */
 export async function chooseTeam(
   slug: string | undefined,
   load: { teams: () => Promise<Team[]>; current: () => Promise<Team>; forget: () => void },
 ): Promise<Team> {
   const named = slug === undefined ? undefined : (await load.teams()).find((team) => team.slug === slug)
-  // A team that the address names wrongly, or that the reader has left, is like any address that does not exist.
   if (slug !== undefined && !named)
     throw new Problem(404, { detail: 'This team does not exist, or you are not a member.', code: 'not_found' })
   const team = named ?? (await load.current())

@@ -1,13 +1,13 @@
 /**
- * Gathers what has changed, and tells of each once. The first change is told at once; those that follow it within
- * PAUSE are told together, so that a page in front of busy agents is not asking all the time. While the page is hidden
- * nothing is told, until somebody looks again; nor while the page itself is changing something, because the answer
- * could still be without that change.
+ * Collects the keys of stale queries and reports each once. The first key is reported at once; those that follow within
+ * PAUSE are reported together, so that busy agents do not cause constant requests. A hidden page reports nothing until
+ * it is visible again. Nothing is reported during a change of the page itself, because a response could still be
+ * without that change.
  */
 const PAUSE = 700
 
 export class Stale {
-  /** For each key, whether any of the changes behind it is news. */
+  /** For each key, functions that say whether a change is new to the page. */
   readonly #keys = new Map<string, (() => boolean)[]>()
   #timer: ReturnType<typeof setTimeout> | undefined
 
@@ -18,7 +18,7 @@ export class Stale {
     if (typeof document !== 'undefined') document.addEventListener('visibilitychange', () => this.#flush())
   }
 
-  /** `isNews` is asked when the change would be told: the page may know it by then. */
+  /** `isNews` runs when the key would be reported: the page may know the change by then. */
   add(key: string, isNews = () => true): void {
     this.#keys.set(key, [...(this.#keys.get(key) ?? []), isNews])
     if (!this.#timer) this.#flush()

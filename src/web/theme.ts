@@ -1,6 +1,6 @@
 /**
- * Light, dark or as the system. Kept in a cookie, from which the server writes it into the page: no script could run
- * early enough to prevent a flash of the other theme.
+ * The theme is stored in a cookie, from which the server writes it into the page: no script could run early enough to
+ * prevent a flash of the other theme.
  */
 export type Theme = 'system' | 'light' | 'dark'
 const themes: readonly Theme[] = ['system', 'light', 'dark']

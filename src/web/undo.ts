@@ -1,6 +1,6 @@
 /**
- * Undoing field changes: whoever changes something says how to write the former value back. The newest is undone by ⌘Z,
- * or by the button of its message.
+ * Undo of field changes. Each change registers a function that writes the former value back. ⌘Z undoes the newest
+ * change, and so does the button of its toast.
  */
 import { toast } from './components/toasts.tsx'
 import { queries } from './queries.ts'
@@ -15,13 +15,13 @@ interface Done {
 const MOST = 20
 const done: Done[] = []
 
-/** Offers to undo what was just done: `offerUndo('LAN-42 is done', () => patch({ status: before }))`. */
+/** Shows a toast that undoes the last change: `offerUndo('LAN-42 is done', () => patch({ status: before }))`. */
 export function offerUndo(title: string, undo: () => Promise<unknown>): void {
   const one = rememberUndo(title, undo)
   toast({ title, action: { label: words.keys.undo, run: () => void run(one) } })
 }
 
-/** Lets ⌘Z undo what was just done, without a message: for changes that the page itself shows well. */
+/** Lets ⌘Z undo the last change, without a toast: for changes that the page itself shows well. */
 export function rememberUndo(title: string, undo: () => Promise<unknown>): Done {
   const one = { title, undo }
   done.push(one)
@@ -29,14 +29,13 @@ export function rememberUndo(title: string, undo: () => Promise<unknown>): Done 
   return one
 }
 
-/** Undoes the newest change that was not undone yet. One that is on its way to the server is the newest. */
+/** Undoes the newest change. Waits for one that is on its way to the server. */
 export async function undoLast(): Promise<void> {
   await settled()
   const last = done.at(-1)
   if (last) await run(last)
 }
 
-/** Resolves when no change is on its way. */
 const settled = (): Promise<void> =>
   new Promise((resolve) => {
     const check = () => {

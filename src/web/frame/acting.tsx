@@ -1,4 +1,4 @@
-/** A red frame around every page while an administrator acts as somebody else, with the time left and a way to stop. */
+/** The bar on every page while an administrator acts as a user, with the time left and a button to stop. */
 import { useRouter } from '@tanstack/react-router'
 import { useCallback, useEffect, useState } from 'react'
 import { stopActing, useActing } from '../acting.ts'

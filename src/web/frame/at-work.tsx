@@ -1,11 +1,11 @@
-/** At the foot of the sidebar: who holds a task, and how much of the lease is left, or that they are stalled. */
+/** At the bottom of the sidebar: claimed tasks with their holders, and the time left or that they are stalled. */
 import { Link } from '@tanstack/react-router'
 import { useAtWork } from '../at-work.ts'
 import { LeaseRing } from '../components/party.tsx'
 import { ago, minutesUntil, shareLeft } from '../times.ts'
 import { words } from '../words.ts'
 
-/** More are on the page of what goes on now. */
+/** The Now page lists all. */
 const MOST = 3
 
 export function AtWork() {

@@ -1,6 +1,6 @@
 /**
- * An address without a team may name a record of another team of the reader, as earlier links do. It is looked up in
- * all of them: one that has it is opened, and of several the reader chooses one.
+ * An address without a team may belong to a record in another team of the reader, as in old links. The record is looked
+ * up in all their teams. If one has it, it is opened; of several, the reader chooses one.
  */
 import { useQuery } from '@tanstack/react-query'
 import { Link, Navigate, useLocation } from '@tanstack/react-router'

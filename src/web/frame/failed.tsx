@@ -23,7 +23,7 @@ export const Missing = () => (
   </div>
 )
 
-/** Asks again for all that is on the page and could not be loaded. */
+/** Loads all failed queries of the page again. */
 export function Retry() {
   const cache = useQueryClient()
   const again = () => cache.refetchQueries({ type: 'active', predicate: ({ state }) => state.status === 'error' })
@@ -34,7 +34,7 @@ export function Retry() {
   )
 }
 
-/** A page that could not be loaded. What does not exist, or not for this reader, looks like a wrong address. */
+/** A page that could not be loaded. A record that the reader cannot see looks like a wrong address. */
 export function Failed({ error, reset }: ErrorComponentProps) {
   const router = useRouter()
   if (isProblem(error) && error.status === 404) return <Elsewhere otherwise={<Missing />} />

@@ -1,4 +1,4 @@
-/** What is around every page: the bar above, the sidebar, the foot line; on a phone a head and a bar of tabs. */
+/** The frame of every page: top bar, sidebar and status bar; on a phone a header and a tab bar. */
 import { Outlet, useRouteContext } from '@tanstack/react-router'
 import { Suspense, useEffect, useState } from 'react'
 import { FootProvider } from '../components/foot.tsx'
@@ -42,7 +42,7 @@ export function Frame() {
   )
 }
 
-/** Rarely asked, so it is loaded when it is. */
+/** Rarely needed, so it is loaded on demand. */
 const Reauth = lazy(async () => ({ default: (await import('./reauth.tsx')).Reauth }))
 
 function Question() {
@@ -56,13 +56,13 @@ function Question() {
   )
 }
 
-/** Quiet, and above the page on phones too, where there is no foot line. */
+/** Also on phones, which have no status bar. */
 function OfflineBar() {
   const away = useLiveState() === 'away'
   const [long, setLong] = useState(false)
   useEffect(() => {
     setLong(false)
-    // A connection that is back at once moves nothing.
+    // A short interruption must not move the page.
     const timer = away ? setTimeout(() => setLong(true), 3000) : undefined
     return () => clearTimeout(timer)
   }, [away])

@@ -1,4 +1,4 @@
-/** Where the reader is, for the frame: the project that the address is in, and the crumbs. */
+/** The current page, for the frame: its project and its breadcrumbs. */
 import { useQuery } from '@tanstack/react-query'
 import { useLocation, useRouteContext } from '@tanstack/react-router'
 import { type Crumb, useNamedCrumbs } from '../crumbs.ts'
@@ -7,14 +7,14 @@ import { destinationOf, destinationsFor, projectAddress, views } from './destina
 
 const IN_PROJECT = /^\/projects\/([^/]+)(\/[^/]+)?/
 
-/** Returns the name in the address of the project that the page is in. */
+/** Returns the slug of the project that the page belongs to. */
 export function useProjectSlug(): string | undefined {
   const pathname = useLocation({ select: ({ pathname }) => pathname })
   const slug = IN_PROJECT.exec(pathname)?.[1]
   return slug && decodeURIComponent(slug)
 }
 
-/** Returns where the reader can go, and the one of these that they are at. */
+/** Returns the destinations of the reader, and the one that the page belongs to. */
 export function useDestinations() {
   const { me } = useRouteContext({ from: '/inside' })
   const pathname = useLocation({ select: ({ pathname }) => pathname })
@@ -22,7 +22,7 @@ export function useDestinations() {
   return { destinations, at: destinationOf(pathname, destinations) }
 }
 
-/** Returns what the page has named, else what its address says. */
+/** Returns the breadcrumbs that the page set, else those of its address. */
 export function useCrumbsHere(): readonly Crumb[] {
   const named = useNamedCrumbs()
   const { team } = useRouteContext({ from: '/inside' })

@@ -1,4 +1,4 @@
-/** What works now by keyboard, from the registry; and the switch for keys of one letter. */
+/** The active keyboard shortcuts, and the switch for single-key shortcuts. */
 import { useQueryClient } from '@tanstack/react-query'
 import { accounts, ok } from '../api.ts'
 import { Dialog } from '../components/dialog.tsx'

@@ -1,4 +1,4 @@
-/** The keys that work everywhere, and what they open. */
+/** The global shortcuts, and the dialogs that they open. */
 import { useNavigate } from '@tanstack/react-router'
 import { Suspense, useEffect, useRef } from 'react'
 import { type Command, listen, useCommands } from '../keys.ts'

@@ -1,4 +1,4 @@
-/** What may lie over any page: the palette, or the list of keys. */
+/** Which global dialog is open: the palette, or the list of shortcuts. */
 import { store } from '../store.ts'
 
 const shown = store<'palette' | 'keys' | undefined>(undefined)

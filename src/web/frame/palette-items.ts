@@ -1,4 +1,4 @@
-/** What the palette offers for what was typed. Each entry leads somewhere (`to`) or does something (`run`). */
+/** The entries of the palette for a typed text. Each opens an address (`to`) or runs a command (`run`). */
 import { useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
 import { CircleDot, CornerDownRight, type LucideIcon, Moon, Search, Users, Zap } from 'lucide-react'
@@ -20,7 +20,7 @@ export interface Item {
   /** Shown before the label: the key of a task. */
   key?: string
   status?: Status
-  /** Said at the right: what it is, or its keys. */
+  /** Shown at the right: the kind of the record, or the shortcut. */
   note?: string
   keys?: string
   to?: string
@@ -65,7 +65,7 @@ export function useItems(typed: string): Group[] {
   return groups.filter(({ items }) => items.length > 0)
 }
 
-/** `LAN-42` leads to the task, before the server has said anything. */
+/** `LAN-42` opens the task before the server has responded. */
 const jump = (typed: string, found: readonly Item[]): Item[] => {
   const key = typed.toUpperCase()
   return KEY.test(typed) && !found.some((item) => item.key === key)
@@ -98,7 +98,7 @@ function useFound(text: string): Item[] {
   })
 }
 
-/** What the page offers to do, by what it acts on. */
+/** The commands of the page, grouped by the record that they act on. */
 function useActs(): Group[] {
   const working = useWorking().filter(({ label, keysOnly }) => label && !keysOnly)
   const on = [...new Set(working.map((command) => command.on))]

@@ -18,7 +18,7 @@ export function Palette({ onClose }: { onClose(): void }) {
   const choose = ({ to, run }: Item) => {
     onClose()
     if (to) void navigate({ to: to.split('?')[0] as string, search: searchOf(to), hash: '' })
-    // What it opens takes the focus only after this dialog has given it back.
+    // Wait until this dialog has returned the focus, so that the command can move it.
     else if (run) setTimeout(run)
   }
   const inNewTab = (event: KeyboardEvent) => {

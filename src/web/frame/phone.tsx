@@ -67,7 +67,7 @@ export function TabBar() {
       ) : (
         <Link to="/projects">
           <FolderKanban className="i s20" aria-hidden />
-          {words.places.projects}
+          {words.groups.projects}
         </Link>
       )}
       <button type="button" onClick={openPalette}>

@@ -65,19 +65,19 @@ function Entry({ place: { to, label, icon: Icon } }: { place: Destination }) {
   )
 }
 
-/** How many hold a task, as the page of what goes on now counts them. */
+/** The number of claimed tasks, as on the Now page. */
 function Held() {
   const n = useAtWork()?.length ?? 0
   return n > 0 && <span className="n">{words.atWork(n)}</span>
 }
 
-/** What waits for the reader in the inbox. */
+/** The number of notifications that need the reader. */
 function Badge() {
   const { needs = 0 } = useQuery(countQuery).data ?? {}
   return needs > 0 && <span className="n due">{needs}</span>
 }
 
-/** The favourites first, then by name. The one that the reader is in is always there, with its pages. */
+/** Favourites first, then by name. The current project is always listed, with its pages. */
 function Projects() {
   const { team } = useRouteContext({ from: '/inside' })
   const { data = [] } = useQuery(projectsQuery(team.id))

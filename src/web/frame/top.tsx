@@ -67,7 +67,7 @@ function Crumbs() {
 /** Faces in the bar; more than these are counted. */
 const FACES = 5
 
-/** Who of the team is here now: people, then agents. */
+/** Who is online: people, then agents. */
 function Crowd() {
   const { me } = useRouteContext({ from: '/inside' })
   // The reader's own face opens the menu of their account.
@@ -162,7 +162,6 @@ export function AccountMenu() {
   )
 }
 
-/** Signs out; what is in memory goes with the page. */
 async function leave(): Promise<void> {
   await ok(accounts.auth.logout.post()).catch(() => undefined)
   location.assign('/login')

@@ -1,4 +1,4 @@
-/** What is around every page, and how a page is declared. */
+/** The routes around every page, and the functions that declare a page. */
 import {
   createRootRouteWithContext,
   createRoute,
@@ -19,7 +19,7 @@ export const root = createRootRouteWithContext<{ queries: typeof queries }>()({
   errorComponent: Failed,
 })
 
-/** What does not depend on the team. */
+/** Queries that do not depend on the team. */
 const ofUser = new Set<unknown>(['me', 'teams', 'current team'])
 
 /** All pages of a signed-in user. `?team=` stays on every link, so that each tab keeps its own team. */
@@ -42,7 +42,7 @@ export const inside = createRoute({
       ])
       return { me, team }
     } catch (error) {
-      // The browser is already on its way to the page where one signs in (queries.ts), so nothing is shown here.
+      // queries.ts has already sent the browser to the sign-in page.
       if (isProblem(error) && error.status === 401) return new Promise(() => undefined)
       throw error
     }

@@ -1,4 +1,4 @@
-/** What the team knows. */
+/** Pages of notes, memories, decisions, specs and skills. */
 import { decisionSearch } from '../routes/decisions/search.ts'
 import { memorySearch } from '../routes/memories/search.ts'
 import { noteSearch } from '../routes/notes/search.ts'

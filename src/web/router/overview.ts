@@ -1,4 +1,4 @@
-/** What concerns the reader or the whole team: what needs them, who is at work, what happened, what can be found. */
+/** Pages of the reader and the whole team: home, inbox, Now, activity, search and others. */
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../lazy.ts'
 import { activitySearch } from '../routes/activity/search.ts'

@@ -1,4 +1,4 @@
-/** Who works together, and what connects them. */
+/** Pages of the team: agents, sessions, tokens, tunnels, members, workspaces and repositories. */
 import { createRoute, notFound, redirect } from '@tanstack/react-router'
 import { teamsQuery } from '../session.ts'
 import { inside, page, pageWith } from './inside.ts'

@@ -1,4 +1,4 @@
-/** Projects, and what is done in them. */
+/** Pages of projects, plans, tasks and features. */
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../lazy.ts'
 import { featureSearch } from '../routes/features/search.ts'

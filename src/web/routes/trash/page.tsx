@@ -20,7 +20,7 @@ const ROW = 56
 export function TrashPage() {
   const { team } = useRouteContext({ from: '/inside' })
   const { kind } = route.useSearch()
-  useCrumbs({ label: common.places.projects, to: '/projects' }, { label: words.title })
+  useCrumbs({ label: common.groups.projects, to: '/projects' }, { label: words.title })
   const navigate = route.useNavigate()
   const choose = (next: Trashed['kind'] | undefined) => void navigate({ search: (all) => ({ ...all, kind: next }) })
   return (
