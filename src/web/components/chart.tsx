@@ -1,4 +1,4 @@
-/** What was done against what there is to do, day by day: people violet, agents teal, scope grey, forecast dashed. */
+/** A burn-up chart: tasks done by people (violet) and agents (teal), the scope (grey) and a forecast (dashed). */
 import { useLayoutEffect, useRef, useState } from 'react'
 
 export interface ChartDay {
@@ -38,7 +38,7 @@ const HALF_LABEL = 62
 const DAY = 86_400_000
 const PACE_DAYS = 14
 
-/** The day on which everything is done at the pace of the last two weeks; undefined if it never is, or already. */
+/** The day on which all is done at the pace of the last two weeks; undefined if it never is, or is done already. */
 export function forecast(days: readonly ChartDay[]): { inDays: number; date: string } | undefined {
   const last = days.at(-1)
   const before = days.at(-1 - Math.min(PACE_DAYS, days.length - 1))
@@ -192,7 +192,7 @@ function Ends({ plan: { right, isNarrow, x, y, now, last, goal }, words }: { pla
   )
 }
 
-/** How much of something is done, and by whom. The numbers are shown beside it. */
+/** A progress bar, split by people and agents. The caller shows the numbers beside it. */
 export const Meter = ({ all, agents, people }: { all: number; agents: number; people: number }) => {
   const share = (n: number) => `${all === 0 ? 0 : (n * 100) / all}%`
   return (

@@ -1,9 +1,9 @@
-/** What can complete the text at the caret of the editor: notes behind `[[`, people and agents behind `@`. */
+/** Completions at the caret of the editor: notes after `[[`, people and agents after `@`. */
 import { type KeyboardEvent, type RefObject, useId, useRef, useState } from 'react'
 import { type Asked, apply, askedAt } from './editing.ts'
 
 export interface Option {
-  /** What is put in place of the mark and what was typed behind it. */
+  /** Replaces the mark and the text typed after it. */
   insert: string
   label: string
   hint?: string
@@ -22,7 +22,7 @@ const label = 'Suggestions'
 export function useCompletion(field: RefObject<HTMLTextAreaElement | null>, complete: Completing | undefined) {
   const [offer, setOffer] = useState<Offer>()
   const list = useId()
-  /** Counts the questions, so that a late response to an earlier one is dropped. */
+  /** Counts the requests, so that a late response to an earlier one is dropped. */
   const turn = useRef(0)
   const look = () => {
     const mine = ++turn.current

@@ -1,4 +1,4 @@
-/** A line that the reader takes elsewhere: to a terminal, or to an agent. */
+/** A command for a terminal or a prompt for an agent, with a button that copies it. */
 import { Copy } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { copyText } from '../copy.ts'

@@ -1,4 +1,4 @@
-/** Copying to the clipboard. A plain-HTTP address has none, so there the text is selected for the user to copy. */
+/** A copy button. A page on plain HTTP has no clipboard, so there the text is selected for the user to copy. */
 import { Check, Copy } from 'lucide-react'
 import { type RefObject, useState } from 'react'
 

@@ -3,7 +3,7 @@ import { Dialog as Base } from '@base-ui/react/dialog'
 import { X } from 'lucide-react'
 import { type ReactNode, useRef } from 'react'
 
-/** A form begins with its first field, except where a keyboard on the screen would hide the rest. */
+/** Focuses the first field of a form, except on touch screens, where the keyboard would hide the rest. */
 const firstField = (popup: HTMLElement | null, how: string): HTMLElement | true =>
   (how !== 'touch' && popup?.querySelector<HTMLElement>('form :is(input, textarea, select):not([type=hidden])')) || true
 

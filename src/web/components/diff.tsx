@@ -1,4 +1,4 @@
-/** Two texts side by side: lines that changed with what surrounds them, and in them the words that changed. */
+/** Two texts side by side: changed lines with their context, and the changed words in them. */
 import { diffWordsWithSpace, structuredPatch } from 'diff'
 import { useMemo } from 'react'
 
@@ -20,7 +20,7 @@ export interface DiffRow {
 }
 
 const CONTEXT = 3
-/** Texts that differ more than this are shown as one that was replaced: comparing them would take too long. */
+/** Texts with more edits are shown as replaced: comparing them would take too long. */
 const MOST_EDITS = 1000
 const MOST_ROWS = 2000
 /** Words are compared only in lines that a person reads. */

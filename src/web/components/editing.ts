@@ -1,6 +1,6 @@
-/** Changes of a text in a field, as keys and buttons of the editor make them. */
+/** The text edits that shortcuts and buttons of the editor make. */
 
-/** Replaces what is between two places, then selects a part of what was put there. */
+/** Replaces the text between two positions, then selects a part of the new text. */
 export interface Edit {
   from: number
   to: number
@@ -9,7 +9,7 @@ export interface Edit {
   select?: readonly [number, number]
 }
 
-/** Puts marks around a selection, or removes them if they are there. */
+/** Puts Markdown marks around a selection, or removes them. */
 export function marked(text: string, from: number, to: number, mark: string): Edit {
   const inner = text.slice(from, to)
   const isMarked = text.slice(from - mark.length, from) === mark && text.slice(to, to + mark.length) === mark
@@ -25,7 +25,7 @@ export function linked(text: string, from: number, to: number): Edit {
   return { from, to, text: `[${inner}](https://)`, select: [inner.length + 3, inner.length + 11] }
 }
 
-/** Begins every selected line with a mark of a list, or removes it where all have it. */
+/** Makes list items of the selected lines, or plain lines if all are list items. */
 export function listed(text: string, from: number, to: number): Edit {
   const start = text.lastIndexOf('\n', from - 1) + 1
   const next = text.indexOf('\n', to)
@@ -53,11 +53,11 @@ export function continued(text: string, caret: number): Edit | undefined {
 export interface Asked {
   kind: 'note' | 'person'
   query: string
-  /** Where the mark that asks begins. */
+  /** The position of the mark. */
   from: number
 }
 
-/** Returns what is being typed behind `[[` or `@`, which can be completed. */
+/** Returns the text typed after `[[` or `@`, which can be completed. */
 export function askedAt(text: string, caret: number): Asked | undefined {
   const before = text.slice(Math.max(0, caret - 80), caret)
   const note = /\[\[([^[\]\n]*)$/.exec(before)
@@ -66,7 +66,7 @@ export function askedAt(text: string, caret: number): Asked | undefined {
   return person ? { kind: 'person', query: person[2] as string, from: caret - (person[1] as string).length } : undefined
 }
 
-/** Does an edit as if it had been typed, so that the browser's undo takes it back. */
+/** Applies an edit as if it were typed, so that the browser can undo it. */
 export function apply(field: HTMLTextAreaElement, { from, to, text, select }: Edit): void {
   field.focus()
   field.setSelectionRange(from, to)

@@ -1,4 +1,4 @@
-/** A field for Markdown: keys and buttons for what is usual, completion of `[[` and `@`, files, and a preview. */
+/** A Markdown editor with shortcuts, completion of `[[` and `@`, file uploads and a preview. */
 import { Bold, Italic, Link, List, type LucideIcon, Paperclip } from 'lucide-react'
 import { type ClipboardEvent, type DragEvent, type KeyboardEvent, type RefObject, useRef, useState } from 'react'
 import { capsOf } from '../keys.ts'
@@ -175,7 +175,7 @@ function Bar({ field, isPreview, onPreview, onFiles }: BarProps) {
   )
 }
 
-/** Stores files that are pasted, dropped or chosen, one after the other, and puts what shows them at the caret. */
+/** Uploads pasted, dropped or chosen files one by one, and inserts their Markdown at the caret. */
 function useFiles(field: RefObject<HTMLTextAreaElement | null>, store: Props['onFile']) {
   const [busy, setBusy] = useState<string>()
   const [error, setError] = useState<Error>()

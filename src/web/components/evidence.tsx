@@ -1,6 +1,6 @@
 /**
- * How sure evidence is: a ring if somebody says so, a dot if a code host shows it, a check if a person looked, a cross
- * if the code host does not have it.
+ * The level of evidence: a ring if it was only reported, a dot if the code host confirms it, a check if a person
+ * verified it, a cross if the code host does not have it.
  */
 export type Level = 'reported' | 'missing' | 'observed' | 'verified'
 
@@ -33,7 +33,7 @@ const shapes = {
   ),
 } satisfies Record<Level, unknown>
 
-/** Only the shape: the caller has to show the word beside it. */
+/** Hidden from screen readers: the caller shows the word beside it. */
 export const LevelGlyph = ({ level }: { level: Level }) => (
   <svg className="g s14" viewBox="0 0 16 16" aria-hidden>
     {shapes[level]}

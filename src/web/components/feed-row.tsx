@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import type { Doer } from '../../records/party.ts'
 import { Avatar } from './party.tsx'
 
-/** The server itself has no face of its own; it is shown like an agent. */
+/** The system is shown like an agent. */
 export const faceOf = ({ type, ...rest }: Doer) => ({ ...rest, type: type === 'user' ? type : ('agent' as const) })
 
 interface Props {

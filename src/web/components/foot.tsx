@@ -1,4 +1,4 @@
-/** What the foot line says: what is selected with its keys at the left, what is going on at the right. */
+/** The content of the status bar: shortcuts of the page at the left, the last action at the right. */
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useState } from 'react'
 
 interface FootLine {
@@ -21,12 +21,10 @@ export function FootProvider({ children }: { children: ReactNode }) {
   )
 }
 
-/** Returns what the foot line says. */
 export const useFootLine = () => useContext(LineContext)
-/** Returns how to change what the foot line says. */
 export const useSetFoot = () => useContext(SetContext)
 
-/** Shows this at the left of the foot line while the component that calls it is there. Give it a constant element. */
+/** Shows a constant element at the left of the status bar while the component is mounted. */
 export function useFootLeft(left: ReactNode): void {
   const set = useSetFoot()
   useEffect(() => {

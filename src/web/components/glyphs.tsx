@@ -1,4 +1,4 @@
-/** Our own glyphs. Each can be told apart without colour, and has a name for those who do not see it. */
+/** Glyphs that differ in shape, not only in colour, with names for screen readers. */
 import type { ReactNode } from 'react'
 import type { Priority, Status } from '../../records/work.ts'
 
@@ -63,7 +63,7 @@ const states: Record<Status, ReactNode> = {
   ),
 }
 
-/** `name`: what it says to those who do not see it; leave it out where the word is shown beside it. */
+/** `name` is for screen readers; leave it out where the word is shown beside the glyph. */
 export const StatusGlyph = ({ status, name }: { status: Status; name?: string }) => glyph(name, states[status])
 
 const levels: Record<Priority, ReactNode> = {

@@ -17,7 +17,7 @@ interface FieldProps {
   maxLength?: number
 }
 
-/** The field alone, for rows that decide themselves when they are edited. */
+/** Only the field, for rows that decide themselves when they are edited. */
 export function InlineField({ label, value, onSave, onDone, clears, ...shape }: FieldProps) {
   // A field that is removed may lose the focus once more.
   const left = useRef(false)
@@ -55,7 +55,7 @@ interface EditProps extends Omit<FieldProps, 'onDone' | 'className'> {
   hint?: string
   /** The key that presses the button, if the page has one. */
   hot?: string | undefined
-  /** What is around the text while nobody edits it, such as a heading. */
+  /** What is around the text while no one edits it, such as a heading. */
   around?(text: ReactNode): ReactNode
   /** How the text looks. Default: as it is. */
   children?: ReactNode
@@ -65,7 +65,7 @@ const value = { button: 'row tight wrap', field: 'input slim' }
 /** A title, which is a heading. */
 export const asTitle = { button: 'inline', field: 'input h1 grow' }
 
-/** A text that a click makes a field. The focus comes back to it when a key ends the editing. */
+/** A text that becomes a field on a click. The focus returns to it when a key ends the editing. */
 export function InlineEdit({ may, look = value, hint, hot, around, children, ...field }: EditProps) {
   const [editing, setEditing] = useState(false)
   const returning = useRef(false)

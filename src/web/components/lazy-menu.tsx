@@ -4,7 +4,7 @@ import type { Menu } from './menu.tsx'
 
 const load = async () => ({ default: (await import('./menu.tsx')).Menu })
 const Loaded = lazy(load)
-/** So that it is there when it is opened. What fails now is tried again then. */
+/** A failure here is harmless: opening the menu tries again. */
 const loadAhead = () => void load().catch(() => undefined)
 
 interface Props extends Omit<ComponentProps<typeof Menu>, 'trigger' | 'open'> {

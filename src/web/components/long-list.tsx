@@ -1,4 +1,4 @@
-/** A long list: only the rows on screen are in the page, and the next ones are loaded when the end comes near. */
+/** A virtual list: only the rows on screen are mounted, and the next page is loaded near the end. */
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, type RefObject, useEffect, useRef } from 'react'
 import { useCommands } from '../keys.ts'
@@ -95,7 +95,7 @@ export function LongList<T extends { id: string }>({ found, size, row, empty, no
   )
 }
 
-/** `j` and `k` focus what the next row, or the one before, leads to. */
+/** `j` and `k` focus the link or button of the next or previous row. */
 function useSteps(list: RefObject<HTMLElement | null>, count: number, reveal: (place: number) => void): void {
   const last = useRef(-1)
   /** The row may come into the page only after it was scrolled to. One with nothing to focus is passed over. */

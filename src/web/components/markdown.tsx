@@ -1,4 +1,4 @@
-/** Stored text as Markdown. Raw HTML is shown as text, remote pictures become links, and what is left is purified. */
+/** Renders stored Markdown. Raw HTML is shown as text, remote pictures become links, and the result is purified. */
 import DOMPurify from 'dompurify'
 import { Lexer, Marked, type Token } from 'marked'
 import { type MouseEvent, useMemo } from 'react'
@@ -16,13 +16,13 @@ interface Props {
 
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 
-/** A file that was uploaded here. Only such pictures are shown: any other would tell its server who reads. */
+/** An uploaded file. Only such pictures are shown: any other would reveal the reader to its server. */
 const own = /^(?:\/api)?\/uploads\/[0-9a-f-]{36}$/
 
-/** Set while a text is being parsed, which happens at once. */
+/** Set while a text is parsed, which is synchronous. */
 let titles: ReadonlyMap<string, string> | undefined
 
-/** The parser looks at emphasis and links in a text again and again. Nobody writes a paragraph of this length. */
+/** The parser is slow with emphasis and links in long paragraphs. No one writes paragraphs of this length. */
 const LONGEST_PARAGRAPH = 5000
 
 class BoundedLexer<P, R> extends Lexer<P, R> {

@@ -2,7 +2,7 @@
 import type { Party } from '../../records/party.ts'
 
 const initials = (name: string): string => {
-  // "Codex (build-1)" is CO: what is in brackets tells its machines apart, not the agents.
+  // "Codex (build-1)" is CO: the brackets name the machine, not the agent.
   const [first = '', second] = name
     .replace(/\(.*$/, '')
     .split(/[^\p{L}\p{N}]+/u)
@@ -49,7 +49,7 @@ export function LeaseRing({ party, left, size = 's' }: { party: Party; left: num
   )
 }
 
-/** A hollow mark is a call that was heard, a solid one something that changed. */
+/** A hollow mark is a call, a solid one a change. */
 export function Clock({
   text,
   title,

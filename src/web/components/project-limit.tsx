@@ -51,7 +51,7 @@ export function ProjectLimit({ projects }: Props) {
   )
 }
 
-/** Returns the limit that was chosen in a form; undefined for all projects. */
+/** Returns the chosen projects; undefined for all. */
 export const limitIn = (form: HTMLFormElement): string[] | undefined => {
   const fields = new FormData(form)
   return fields.get('limit') === 'some' ? fields.getAll('projects').map(String) : undefined

@@ -1,4 +1,4 @@
-/** The filters of a list: a menu of choices, words to find, and a chip for each filter in force. */
+/** The filters of a list: a menu, a search field, and a chip for each active filter. */
 import { ListFilter, X } from 'lucide-react'
 import { words } from '../words.ts'
 import { LazyMenu } from './lazy-menu.tsx'

@@ -33,7 +33,7 @@ interface Props<T> {
   row(item: T): ReactNode
   /** The height of a row, in pixels. Default: 56. */
   size?: number
-  /** The bar above the page already says what it lists, so the heading is only read out. */
+  /** The top bar already names the list, so the heading is for screen readers only. */
   quiet?: boolean
   /** Shown instead of the list, such as a board. */
   instead?: ReactNode
@@ -88,7 +88,7 @@ const Nothing = ({ words, onAdd }: { words: Words; onAdd: (() => void) | undefin
   </Empty>
 )
 
-/** The choices of a filter: what each is called in the address, and to the reader. */
+/** The choices of a filter: keys are values in the address, values are labels. */
 export const choices = (names: Readonly<Record<string, string>>) =>
   Object.entries(names).map(([value, label]) => ({ value, label }))
 

@@ -28,7 +28,7 @@ export function useRemoval<Item, Input>(
 ): [ask: (item: Item) => void, dialog: ReactNode] {
   const [item, setItem] = useState<Item>()
   const ask = (next: Item) => {
-    // What went wrong with the item before says nothing about this one.
+    // Clear the error of another item.
     change.reset()
     setItem(() => next)
   }

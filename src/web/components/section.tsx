@@ -21,7 +21,7 @@ export const Section = ({ title, n, end, children }: Props) => (
   </section>
 )
 
-/** A name and its value at the side of a page. */
+/** A property with its value, at the side of a page. */
 export const Prop = ({ name, children }: { name: string; children: ReactNode }) => (
   <div className="prop">
     <dt>{name}</dt>

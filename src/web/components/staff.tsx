@@ -105,7 +105,7 @@ export interface Hold {
   by: 'user' | 'agent'
 }
 
-/** Nothing has changed since then, although calls came. */
+/** No change since then, although calls came. */
 export interface Stall {
   since: number
   /** Drawn over the staff, where there is room for it. */
@@ -162,7 +162,7 @@ export function TimeAxis({ span, now, text }: { span: Span; now: number; text(at
   return (
     <svg className="staff" height="28" aria-hidden>
       {timesIn(span).map((at) => {
-        // What would be under the plate of the present is left out.
+        // A label under the plate of the present would be unreadable.
         const hidden = Math.abs(placeIn(span, at) - placeIn(span, now)) < 14
         return (
           <Fragment key={at}>

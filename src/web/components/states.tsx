@@ -1,4 +1,4 @@
-/** What a page shows instead of its content: nothing yet, nothing at all, nothing that matches, or a refusal. */
+/** What a page shows instead of its content: loading, empty, no match, or an error. */
 import { TriangleAlert } from 'lucide-react'
 import { type ReactNode, useEffect, useState } from 'react'
 import { isProblem } from '../problem.ts'
@@ -33,7 +33,7 @@ export function LoadStatus({ of: { data, error } }: { of: { data: unknown; error
   return error ? <ProblemBox error={error} /> : <Waiting />
 }
 
-/** Four empty lines of a staff: the picture of a page where nothing has happened yet. */
+/** An empty page: an empty timeline, a title, and what to do next. */
 export function Empty({ title, children }: { title: string; children: ReactNode }) {
   return (
     <div className="void">
@@ -65,7 +65,7 @@ export const SaveError = ({ error, conflict }: { error: Error; conflict: string 
   <ProblemBox error={isProblem(error) && error.status === 412 ? new Error(conflict) : error} />
 )
 
-/** A refusal: what happened, its code, the id by which the log has it, and the way out. */
+/** An error: its message, its code, the request id for the log, and a way out (`children`). */
 export function ProblemBox({ error, children }: { error: Error; children?: ReactNode }) {
   return (
     <div className="problem" role="alert">

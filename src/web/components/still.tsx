@@ -1,10 +1,10 @@
-/** Lists in which nothing moves under the pointer: rows that others add wait behind a pill. */
+/** Keeps the order of a list stable: rows that others add wait until the reader shows them. */
 import { ArrowUp } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { versionWritten } from '../written.ts'
 
 interface Still<T> {
-  /** What was there keeps its place, with its new content. */
+  /** Known rows keep their place and get their new content. */
   shown: readonly T[]
   /** How many wait. */
   waiting: number
@@ -12,7 +12,7 @@ interface Still<T> {
   showAll(): void
 }
 
-/** Rows as they came first. `of` names the list: with another one everything is shown as it comes. */
+/** `of` identifies the list: a new list is shown in its own order. */
 export function useStill<T extends { id: string }>(items: readonly T[], of: string): Still<T> {
   const [held, setHeld] = useState({ of, ids: [] as readonly string[] })
   const before = held.of === of ? held.ids : none

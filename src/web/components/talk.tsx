@@ -10,7 +10,7 @@ export interface Remark {
   author: Party
   body: string
   createdAt: string
-  /** What kind of remark it is, beside the name. */
+  /** Shown beside the name. */
   flag?: ReactNode
 }
 

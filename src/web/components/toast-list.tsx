@@ -5,7 +5,7 @@ import { useEffect } from 'react'
 export interface ToastText {
   title: string
   text?: string
-  /** Something was refused: said at once to those who listen instead of looking. */
+  /** An error: screen readers announce it at once. */
   bad?: boolean
   action?: { label: string; run(): void }
 }

@@ -1,4 +1,4 @@
-/** Short messages at the edge of the page. What shows them is loaded with the first one, which few visits need. */
+/** Toasts. The component that shows them is loaded with the first toast, because few visits need one. */
 import { Suspense, useSyncExternalStore } from 'react'
 import { lazy } from '../lazy.ts'
 import type { ToastText } from './toast-list.tsx'
@@ -13,7 +13,7 @@ export function toast(message: ToastText): void {
   for (const tell of listeners) tell()
 }
 
-/** Gives the list what has waited for it, and everything that comes while it is there. */
+/** Passes waiting and later toasts to the list, until it is unmounted. */
 function drain(to: (toast: ToastText) => void): () => void {
   show = to
   for (const message of waiting.splice(0)) to(message)

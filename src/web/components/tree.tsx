@@ -1,6 +1,6 @@
 /**
- * A tree as a grid, of which only the rows on screen are in the page. One row has the focus, and arrow keys move it:
- * right opens or goes in, left closes or goes out. The page decides what else keys do.
+ * A virtual tree grid. One row has the focus, and arrow keys move it: right expands or enters, left collapses or
+ * leaves. The page handles all other keys.
  */
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'

@@ -3,7 +3,7 @@ import type { FormEvent, ReactNode } from 'react'
 import { Dialog } from '../dialog.tsx'
 import { ProblemBox } from '../states.tsx'
 
-/** Returns the parts of a list that somebody typed, each once. */
+/** Returns the parts of a list that someone typed, each once. */
 export const splitList = (text: string, separator = ','): string[] =>
   [...new Set(text.split(separator).map((part) => part.trim()))].filter(Boolean)
 

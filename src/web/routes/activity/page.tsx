@@ -1,4 +1,4 @@
-/** What people and agents did in the team, newest first, by day. New entries wait behind a pill. */
+/** The activity of the team, newest first, by day. New entries wait until the reader shows them. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import { useCallback } from 'react'

@@ -39,7 +39,7 @@ interface FrameProps {
 /** On a phone the tabs are one line, which may hide the one of this page. */
 const intoView = (tab: HTMLElement | null) => tab?.scrollIntoView({ block: 'nearest', inline: 'center' })
 
-/** For everybody else these pages do not exist. */
+/** For all other users these pages do not exist. */
 export function AdminFrame({ at, title, children }: FrameProps) {
   const { me } = useRouteContext({ from: '/inside' })
   if (me.role !== 'admin') return <Missing />
@@ -188,7 +188,7 @@ export const Who = ({ entry: { actor, at } }: { entry: { actor: { name: string }
   </span>
 )
 
-/** What an entry of the audit log says: in words, and the type by which it is found. */
+/** An entry of the audit log: its description, and the type that the filter finds. */
 export function What({ entry: { type, description } }: { entry: { type: string; description: string } }) {
   return (
     <span className="stack who-t">

@@ -1,4 +1,4 @@
-/** Reports of users with their answers, and what administrators tell everybody. */
+/** Reports of users with their answers, and what administrators tell everyone. */
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { ReportedIssue } from '../../../features/issues/schema.ts'

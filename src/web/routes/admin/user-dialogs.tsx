@@ -36,12 +36,12 @@ export function Suspension({ user, onClose }: AskProps) {
   )
 }
 
-/** From now on this tab is that person's, so all that was loaded is forgotten. */
+/** The user of the tab changes, so all loaded data is dropped. */
 export function Impersonation({ user, onClose }: AskProps) {
   const router = useRouter()
   const [reason, setReason] = useState('')
   const change = useMutation({ mutationFn: impersonate })
-  // This page goes first: it would be refused to the person.
+  // Leave this page first: the user has no access to it.
   const begin = async ({ token = '', expiresAt }: { token?: string; expiresAt: string }) => {
     await router.navigate({ to: '/', search: { team: undefined } })
     actAs({ token, expiresAt, name: user.name })
@@ -112,7 +112,7 @@ function ResetLink({ user, link, onClose }: AskProps & { link: string }) {
   )
 }
 
-/** Shows the code that was sent to a user who cannot read their mail. They are told. */
+/** Shows the code that was sent to a user who cannot read their mail. The user is notified. */
 export function SignInCode({ user, onClose }: AskProps) {
   const read = useAdminChange(readCode)
   return (

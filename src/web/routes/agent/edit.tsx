@@ -15,7 +15,7 @@ export function EditAgent({ agent, onClose }: { agent: AgentDetail; onClose(): v
     event.preventDefault()
     const form = new FormData(event.currentTarget)
     const value = (name: string) => String(form.get(name) ?? '').trim()
-    // Only what changed is sent, so that nobody else's change is written over.
+    // Only what changed is sent, so that no one else's change is written over.
     const changed = [...lines, ...texts].filter((name) => value(name) !== (agent[name] ?? ''))
     const name = value('name') === agent.name ? {} : { name: value('name') }
     const patch = { ...name, ...Object.fromEntries(changed.map((field) => [field, value(field) || null])) }

@@ -1,6 +1,6 @@
 /**
- * Answers that are being written. They live outside of the page, so that whoever looks at another page meanwhile does
- * not stop the model; closing the tab, or the button, does.
+ * Answers that are being written. They are kept outside of React, so that opening another page does not stop the model.
+ * Closing the tab or the Stop button does.
  */
 import type { Message, Proposal, Source } from '../../../features/assistant/schema.ts'
 import { openEvents } from '../../api.ts'
@@ -55,7 +55,7 @@ export async function askIn(id: string, question: string): Promise<void> {
   put(id, undefined)
 }
 
-/** Waits a moment for the server to store what was said until it was stopped. */
+/** Waits until the server has stored the part of the answer before the stop. */
 async function stopped(id: string): Promise<void> {
   for (let tries = 0; tries < 20; tries++) {
     const { items } = await queries.fetchQuery({ ...messagesQuery(id), staleTime: 0 })

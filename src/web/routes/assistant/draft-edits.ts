@@ -70,7 +70,7 @@ export function without(plan: PlanCreate, path: Path): PlanCreate {
   }
 }
 
-/** Tasks of a list name each other by title, so a new title goes where the old one stood. */
+/** Tasks of a list refer to each other by title, so a new title also replaces the references. */
 export function retitledTask({ tasks }: TasksDraft, place: number, title: string): TasksDraft {
   const before = tasks[place]?.title
   const isAlone = tasks.filter((task) => task.title === before).length === 1

@@ -62,7 +62,7 @@ export function useDecide(id: string, messageId: string, n: number) {
   })
 }
 
-/** Reads a chat again. A first read that is still under way would be joined, and could be without the change. */
+/** Reloads a chat. A load that is still running is cancelled, because it could be without the change. */
 export const changed = async (cache: ReturnType<typeof useQueryClient>, id: string): Promise<void> => {
   await cache.cancelQueries({ queryKey: ['chat', id] })
   await Promise.all([

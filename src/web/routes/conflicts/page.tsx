@@ -1,4 +1,4 @@
-/** Changes of devices that met others' changes: the values beside each other, and which of them stays. */
+/** Sync conflicts: the values side by side, and the choice between them. */
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { CopyLine } from '../../components/copy-line.tsx'
 import { Empty, ProblemBox, Waiting } from '../../components/states.tsx'

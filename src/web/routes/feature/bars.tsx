@@ -1,4 +1,4 @@
-/** The states of a feature as measures of a score, with a gate on the bar line between two. */
+/** The states of a feature from left to right, with a gate between two. */
 import { Check, Lock } from 'lucide-react'
 import type { FeatureView, SubmittedEvidence } from '../../../features/workflow/schema.ts'
 import { LevelGlyph, LevelWord } from '../../components/evidence.tsx'
@@ -85,7 +85,7 @@ function Approvals({ feature: { reviews } }: { feature: FeatureView }) {
     ))
 }
 
-/** The system is drawn like an agent: it is no person. */
+/** The system is shown like an agent. */
 export const partyOf = ({ type, id, name }: SubmittedEvidence['actor']) => ({
   type: type === 'user' ? ('user' as const) : ('agent' as const),
   id,

@@ -69,7 +69,7 @@ const TestResult = () => (
   </>
 )
 
-/** Which kinds of evidence the gate asks for; all of them can be brought. */
+/** The kinds of evidence that the gate requires; any kind can be submitted. */
 const asked = ({ workflow }: FeatureView, gate: string): Set<string> =>
   new Set(workflow.gates?.find(({ name }) => name === gate)?.needs.flatMap(({ anyOf }) => anyOf))
 

@@ -1,4 +1,4 @@
-/** A feature: its way through the gates, what the next one lacks, and what may be done about it. */
+/** A feature: its progress through the gates, what the next gate requires, and the actions. */
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { BookOpenText, Ellipsis, Lock } from 'lucide-react'
@@ -200,7 +200,7 @@ function MoreMenu({ feature, act, onShow }: Pick<HeadProps, 'feature' | 'act' | 
   )
 }
 
-/** Moves on at once if nothing is missing; asks for evidence if the gate does; says why if something else stops it. */
+/** Advances at once if nothing is missing, asks for missing evidence, and is disabled while the feature is blocked. */
 function AdvanceButton({ feature, act, gate, onShow }: HeadProps) {
   const { next, can } = feature
   if (!next || can.advance !== true || gate === 'review') return null

@@ -1,4 +1,4 @@
-/** The way of a feature through the workflow of its project, as the page draws it. */
+/** The path of a feature through the workflow of its project, as the page draws it. */
 import type { FeatureView, SubmittedEvidence } from '../../../features/workflow/schema.ts'
 
 type Workflow = FeatureView['workflow']
@@ -39,7 +39,7 @@ function wayOf({ workflow, status }: FeatureView): string[] {
   return next < 0 ? [...way, status] : way.toSpliced(next, 0, status)
 }
 
-/** Evidence from before changes were last asked for was about another state of the work. */
+/** Evidence from before the last request for changes no longer counts. */
 export function currentEvidence({ evidence, reviews }: FeatureView): SubmittedEvidence[] {
   const last = reviews.findLast(({ verdict }) => verdict === 'changes_requested')
   return last ? evidence.filter(({ createdAt }) => createdAt > last.createdAt) : evidence

@@ -1,4 +1,4 @@
-/** What was brought to the gates and what reviewers said, the newest first. */
+/** The history of a feature: evidence, reviews and other events, newest first. */
 import { Link } from '@tanstack/react-router'
 import type { ActivityItem } from '../../../features/activity/schema.ts'
 import type { FeatureView, SubmittedEvidence } from '../../../features/workflow/schema.ts'
@@ -13,7 +13,7 @@ type Entry =
   | { at: string; review: FeatureView['reviews'][number] }
   | { at: string; event: ActivityItem }
 
-/** Evidence and reviews with what they say; of what else happened, what left none: overrides, edits, confirmations. */
+/** Evidence and reviews, and the events that created neither: overrides, edits, verifications. */
 function entriesOf({ evidence, reviews }: FeatureView, happened: readonly ActivityItem[]): Entry[] {
   const told = new Set([...evidence, ...reviews].map(({ createdAt }) => createdAt))
   return [

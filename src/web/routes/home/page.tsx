@@ -1,4 +1,4 @@
-/** What needs the reader, their work, who is at work, and what agents did today; the first steps before that. */
+/** The home page: notifications, the reader's tasks, claimed tasks and today's changes; at first the first steps. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import { type ReactNode, useId } from 'react'

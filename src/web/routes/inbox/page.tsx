@@ -1,4 +1,4 @@
-/** What was sent to the reader: a list, and beside it what each is about, with what can be done about it here. */
+/** The inbox: the notifications, and beside them a preview of the record with its actions. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { CheckCheck } from 'lucide-react'
@@ -53,13 +53,13 @@ export function InboxPage() {
     if (one && view !== 'unread' && one.readAt === null) act.mark(one, { read: true })
     void navigate({ search: (before) => ({ ...before, open: one?.id }), replace: true })
   }
-  const goOn = () => {
+  const openNext = () => {
     const next = items[place + 1] ?? items[place - 1]
     void navigate({ search: (before) => ({ ...before, open: open && next?.id }), replace: true })
   }
   const finish = (one: Notification) => {
     act.finish(one)
-    if (view !== 'all') goOn()
+    if (view !== 'all') openNext()
   }
   useFootLeft(keysHere)
   useKeys({ current, show, finish, act, next: items[place + 1], previous: items[place - 1] })
@@ -84,10 +84,10 @@ export function InboxPage() {
           onMark={(patch) => act.mark(current, patch)}
           onSnooze={(until) => {
             act.snooze(current, until)
-            if (view === 'needs') goOn()
+            if (view === 'needs') openNext()
           }}
           onBack={() => void navigate({ search: (before) => ({ ...before, open: undefined }), replace: true })}
-          onSettled={goOn}
+          onSettled={openNext}
         />
       ) : (
         <div className="inp hp" />
@@ -96,7 +96,7 @@ export function InboxPage() {
   )
 }
 
-/** What can be done with a notification, each with a way back. */
+/** The actions on a notification, each with an undo. */
 function useActs(view: View) {
   const { mutate } = useMark(view)
   const refused = (error: Error) => toast({ title: error.message, bad: true })

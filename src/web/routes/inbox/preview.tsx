@@ -1,4 +1,4 @@
-/** What a notification is about, and what the reader can do about it without leaving the inbox. */
+/** A preview of the record of a notification, with the actions that the reader can take in the inbox. */
 import { Link } from '@tanstack/react-router'
 import { ArrowLeft, Check } from 'lucide-react'
 import type { Notification, NotificationPatch } from '../../../features/notifications/schema.ts'

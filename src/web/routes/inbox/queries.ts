@@ -49,7 +49,7 @@ const after = (list: InfiniteData<NotificationPage>, view: View, { notification,
   })),
 })
 
-/** Marks at once, in the list and in the counts of all views, and takes it back if the server refuses. */
+/** Marks at once, in the list and in all counts, and reverts if the server refuses. */
 export function useMark(view: View) {
   const cache = useQueryClient()
   const lists = inboxQuery(view).queryKey
@@ -61,7 +61,7 @@ export function useMark(view: View) {
       await cache.cancelQueries({ queryKey: ['notifications'] })
       const before = { list: cache.getQueryData(lists), counts: cache.getQueryData(counts) }
       const next = marked(mark.notification, mark.patch)
-      // What comes back by an undo is not held back as new.
+      // An undone notification is not held back as new.
       wrote(mark.notification.id, 1)
       if (before.list) cache.setQueryData(lists, after(before.list, view, mark))
       if (before.counts) cache.setQueryData(counts, counted(before.counts, view, mark.notification, next))

@@ -3,7 +3,7 @@ import { useMemo } from 'react'
 import type { MemoryScope } from '../../../records/names.ts'
 import { agentsQuery, projectsQuery } from '../../session.ts'
 
-/** What memories can be about, by name. Sessions have no names. */
+/** The subjects that memories can have, by name. Sessions have no names. */
 export interface About {
   id: string
   scope: MemoryScope

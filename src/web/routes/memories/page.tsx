@@ -1,4 +1,4 @@
-/** What agents and people remember, by scope, tag, age and importance, or by meaning. */
+/** The memories of agents and people, filtered by scope, tag, age and importance, or searched by meaning. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useRouteContext } from '@tanstack/react-router'
 import { Suspense, useCallback, useState } from 'react'

@@ -1,4 +1,4 @@
-/** Two people wrote the same text: what both have, side by side by lines, and the ways out. */
+/** An edit conflict: the lines of both texts, and the ways to resolve it. */
 import { useMemo } from 'react'
 import { linesOf, merged } from './merging.ts'
 import { words } from './words.ts'

@@ -1,5 +1,5 @@
 /**
- * A text that is being written. It is kept in memory until the server has it, so that it outlives a visit to another
+ * The unsaved text of a note. It is kept in memory until the server has it, so that it survives a visit to another
  * page, a refusal and a lost connection.
  */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
@@ -11,7 +11,7 @@ import { noteQuery } from './queries.ts'
 
 interface Draft {
   text: string
-  /** The note that was changed: another text or version on the server means that somebody else wrote too. */
+  /** The note that was changed: another text or version on the server means that someone else wrote too. */
   base: Pick<Note, 'content' | 'version'>
 }
 
@@ -77,7 +77,7 @@ export function useDraft(note: NoteRead) {
   }
 }
 
-/** Saves a text. A change of another field by somebody else is no conflict: the text goes onto the newer version. */
+/** Saves a text. A change of another field by someone else is no conflict: the text goes onto the newer version. */
 async function saveOn(id: string, content: string, base: Draft['base']): Promise<Note> {
   const put = (version: number) => ok(notes.notes({ id }).put({ content }, change(version)))
   try {

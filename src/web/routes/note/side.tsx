@@ -109,7 +109,7 @@ function Tags({ note, onChange }: Omit<Props, 'links'>) {
   )
 }
 
-/** The address at which everybody reads a published note. */
+/** The address at which everyone reads a published note. */
 const publicPath = ({ slug }: NoteRead): string => `/api/notes/public/${slug}`
 
 function Acts({ note, onChange }: Omit<Props, 'links'>) {

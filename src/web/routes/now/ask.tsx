@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { Dialog } from '../../components/dialog.tsx'
 import { words } from './words.ts'
 
-/** A comment on the task that somebody holds; its holder reads it with the task. */
+/** A comment on the task that someone holds; its holder reads it with the task. */
 export function Ask({ title, onSend, onClose }: { title: string; onSend(text: string): void; onClose(): void }) {
   const [text, setText] = useState('')
   const send = () => text.trim() !== '' && onSend(text.trim())

@@ -1,4 +1,4 @@
-/** Who holds what, why and since when; the last call and the last change are separate, to show what "running" means. */
+/** Claimed tasks with their holders. The last call and the last change are separate, to tell working from stalled. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate, useRouteContext } from '@tanstack/react-router'
 import { Suspense, useEffect, useState } from 'react'

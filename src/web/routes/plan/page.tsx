@@ -155,7 +155,7 @@ function useNamed(
   )
 }
 
-/** What is done with entries. Each act is said in the foot line, and a deletion can be undone. */
+/** The actions on entries. Each is named in the status bar, and a deletion can be undone. */
 function useActs(slug: string) {
   const set = useSetFoot()
   const { mutate } = useChange(slug, (entry, error) => {

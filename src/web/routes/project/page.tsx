@@ -1,4 +1,4 @@
-/** A project at a glance: how far it is, what waits, what was decided, what happens, and what an agent is told. */
+/** A project at a glance: progress, epics, gates, decisions, activity, and the brief that agents receive. */
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { Settings2, Share2, Star } from 'lucide-react'

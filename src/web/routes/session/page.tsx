@@ -1,4 +1,4 @@
-/** One session: what it was for, and a replay of every change in it. */
+/** One session: its goals, and a replay of every change in it. */
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate, useRouteContext } from '@tanstack/react-router'
 import { Flag, Pause, Play, StepBack, StepForward } from 'lucide-react'

@@ -1,4 +1,4 @@
-/** The skills that the reader, their team and everybody can use, the last changed first. */
+/** The skills that the reader, their team and everyone can use, the last changed first. */
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import { GraduationCap } from 'lucide-react'

@@ -1,4 +1,4 @@
-/** The next version of a spec as it is written. If somebody saves another one meanwhile, both are shown. */
+/** The next version of a spec as it is written. If someone saves another one meanwhile, both are shown. */
 import { type FormEvent, useState } from 'react'
 import type { Spec, SpecDetail } from '../../../features/specs/schema.ts'
 import { Diff } from '../../components/diff.tsx'

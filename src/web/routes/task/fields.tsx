@@ -136,7 +136,7 @@ interface EditableProps {
   hint?: string
   value: string
   onSave(text: string): void
-  /** How it looks while nobody edits it; nothing if it is empty. */
+  /** How it looks while no one edits it; nothing if it is empty. */
   children: ReactNode
 }
 
@@ -157,7 +157,7 @@ interface ChoiceProps {
   may: boolean
   entries: readonly MenuEntry[]
   onChoose(value: string): void
-  /** Somebody is about to open the list. */
+  /** Someone is about to open the list. */
   onNear?(): void
   children: ReactNode
 }
@@ -185,7 +185,7 @@ function Choice({ name, hot, may, entries, onChoose, onNear, children }: ChoiceP
 
 function Assignee({ task, may, onChange }: Omit<Props, 'children'>) {
   const { team } = useRouteContext({ from: '/inside' })
-  // Loaded when somebody is about to open the list.
+  // Loaded when someone is about to open the list.
   const [enabled, setEnabled] = useState(false)
   const members = useQuery({ ...membersQuery(team.id), enabled }).data ?? []
   const agents = useQuery({ ...agentsQuery(team.id), enabled }).data ?? []
@@ -200,7 +200,7 @@ function Assignee({ task, may, onChange }: Omit<Props, 'children'>) {
       may={may}
       onNear={() => setEnabled(true)}
       entries={[
-        { value: '', label: words.nobody, chosen: task.assignee === null },
+        { value: '', label: words.no one, chosen: task.assignee === null },
         ...parties.map((party) => ({
           value: party.id,
           label: party.name,
@@ -216,7 +216,7 @@ function Assignee({ task, may, onChange }: Omit<Props, 'children'>) {
           {task.assignee.name}
         </>
       ) : (
-        <span className="soft">{words.nobody}</span>
+        <span className="soft">{words.no one}</span>
       )}
     </Choice>
   )

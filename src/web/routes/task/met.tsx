@@ -1,4 +1,4 @@
-/** Two changes of one field met: shows both values, and lets the reader choose. */
+/** An edit conflict of a task: shows both values, and lets the reader choose. */
 import { useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
 import { TriangleAlert } from 'lucide-react'
@@ -8,7 +8,7 @@ import { dayAndTime } from '../../times.ts'
 import { priorityNames, statusNames } from '../../words.ts'
 import { words } from './words.ts'
 
-/** A change that was not made, because somebody has changed the same fields since they were read. */
+/** A change that was not saved, because someone else changed the same fields first. */
 export class Met extends Error {
   constructor(
     readonly patch: TaskPatch,

@@ -1,4 +1,4 @@
-/** What a task belongs to: story, epic, the task that it is a part of, features. */
+/** The story, the epic, the parent task and the features of a task. */
 import { Link } from '@tanstack/react-router'
 import { Pencil } from 'lucide-react'
 import { type ReactNode, Suspense, useState } from 'react'

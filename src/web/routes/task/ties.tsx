@@ -1,4 +1,4 @@
-/** What the task waits for, what it frees, its parts, what it is related to, and other records. */
+/** The tasks that this task waits for, blocks, contains or is related to, and its links to other records. */
 import { Link } from '@tanstack/react-router'
 import { Plus, X } from 'lucide-react'
 import { Suspense, useState } from 'react'

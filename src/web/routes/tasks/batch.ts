@@ -1,4 +1,4 @@
-/** One change of several tasks: shown at once, in calls of as many as the server takes, and undone as a whole. */
+/** One change of several tasks: shown at once, sent in batches, and undone as a whole. */
 import { type QueryClient, type QueryKey, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { TaskGroups, TaskPage } from '../../../features/tasks/lists/list-schema.ts'
 import type { ChangedMany, ChangeMany } from '../../../features/tasks/many/many-schema.ts'

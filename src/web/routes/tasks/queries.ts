@@ -207,7 +207,7 @@ export function useMove(
       })
     },
   }
-  // Nothing is drawn by the state of a move, so nobody follows it.
+  // Nothing is drawn by the state of a move, so no one follows it.
   const [observer] = useState(() => new MutationObserver(cache, options))
   observer.setOptions(options)
   return useCallback((move: Move) => void observer.mutate(move).catch(() => undefined), [observer])

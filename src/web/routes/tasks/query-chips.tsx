@@ -1,4 +1,4 @@
-/** The query of the page in chips: what one sees is what one can send. */
+/** The filters of the page as chips, and a button that copies their address. */
 import { useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
 import { Link as LinkIcon, ListFilter, Plus, X } from 'lucide-react'

@@ -1,7 +1,7 @@
 /**
- * Keeps what is known of tasks that have not changed, wherever they are now, so that nothing of them renders again.
- * By itself the cache compares rows by their places, and all behind a new one would differ. Where nothing differs the
- * known value is returned: a new one for each question would draw the page again and again.
+ * Structural sharing by id: a task that has not changed stays the same object wherever it is in the list, so that its
+ * card does not render again. By itself the cache compares rows by index, so every row after a new one would differ.
+ * If nothing differs, the known value itself is returned: a new one would render the page again and again.
  */
 import { type InfiniteData, replaceEqualDeep } from '@tanstack/react-query'
 import type { TaskGroups, TaskPage } from '../../../features/tasks/lists/list-schema.ts'

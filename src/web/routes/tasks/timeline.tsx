@@ -1,4 +1,4 @@
-/** When work was or will be done: from its start (else its creation) to its end (else when it is due). */
+/** A bar for each task, from its start (else its creation) to its end (else its due date). */
 import type { ComponentProps } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { placeIn, type Span } from '../../components/staff.tsx'

@@ -1,4 +1,4 @@
-/** The forms of the page, its order, and the field that finds text. */
+/** The switch between views, the sort menu and the search field. */
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { ArrowUpDown, ChartGantt, List, SquareKanban, Waypoints } from 'lucide-react'
 import { LazyMenu } from '../../components/lazy-menu.tsx'

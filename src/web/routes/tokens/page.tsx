@@ -1,4 +1,4 @@
-/** The reader's MCP tokens: which agent uses each, what it may do, and when it was used last. */
+/** The reader's MCP tokens: the agent, the scopes and the last use of each. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useRouteContext } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'

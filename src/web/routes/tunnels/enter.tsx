@@ -1,4 +1,4 @@
-/** Where the host of a tunnel sends a browser that it does not know: back there, with a code that works once. */
+/** The host of a tunnel sends an unknown browser here, and this page sends it back with a one-time code. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useEffect } from 'react'

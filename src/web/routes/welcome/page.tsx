@@ -1,4 +1,4 @@
-/** The first hour: team, invites, agent, project. Each step can be skipped, and the page goes on where it was left. */
+/** Onboarding: team, invites, agent, project. Each step can be skipped, and the page resumes at the first open step. */
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import { Check } from 'lucide-react'

@@ -1,4 +1,4 @@
-/** A workspace: the teams that share it, what each may do, and the projects in it. */
+/** A workspace: the teams that share it with their roles, and the projects in it. */
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate, useRouteContext } from '@tanstack/react-router'
 import { useState } from 'react'
