@@ -279,7 +279,7 @@ class Follower {
     if (this.#ended) return
     this.#lostAt ??= Date.now()
     state.set('away')
-    no one()
+    nobody()
     const isVisible = document.visibilityState === 'visible'
     const delay = reconnectDelay({ failures: this.#failures++, ms: Date.now() - this.#lostAt, isVisible })
     this.#isWaiting = true

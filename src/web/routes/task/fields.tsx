@@ -200,7 +200,7 @@ function Assignee({ task, may, onChange }: Omit<Props, 'children'>) {
       may={may}
       onNear={() => setEnabled(true)}
       entries={[
-        { value: '', label: words.no one, chosen: task.assignee === null },
+        { value: '', label: words.nobody, chosen: task.assignee === null },
         ...parties.map((party) => ({
           value: party.id,
           label: party.name,
@@ -216,7 +216,7 @@ function Assignee({ task, may, onChange }: Omit<Props, 'children'>) {
           {task.assignee.name}
         </>
       ) : (
-        <span className="soft">{words.no one}</span>
+        <span className="soft">{words.nobody}</span>
       )}
     </Choice>
   )
