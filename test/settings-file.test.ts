@@ -28,7 +28,7 @@ describe('setting a value in JSON with comments', () => {
     for (const text of ['{"m": null}', '{"m": "x"}', '{"m": [1]}']) expect(setJson(text, ['m', 'a'], 1)).toBeUndefined()
   })
 
-  test('changes only that value, even when repeated', () => {
+  test('changes only that value, also when repeated', () => {
     const key = fc.constantFrom('a', 'b', 'mcpServers', 'x y', '"', '__proto__x')
     const settings = fc.dictionary(key, fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 })
     const space = fc.constantFrom<string | undefined>(undefined, '  ', '    ', '\t')

@@ -36,7 +36,7 @@ describe('tutti admin reset-password', () => {
     expect((await createAdmin(server.dir)).code).toBe(0)
   })
 
-  test('sets a new password through the running server, and everything that was open is closed', async () => {
+  test('sets a new password through the running server and ends all sessions, keys and tokens', async () => {
     const { token, refreshToken } = await pairOf(await login(server, PASSWORD))
     const key = await pairOf(await fetch(`${server.url}/api/settings/api-keys`, json('POST', { name: 'key' }, token)))
     expect([await me(server, token), await me(server, key.token)]).toEqual([200, 200])
@@ -51,14 +51,14 @@ describe('tutti admin reset-password', () => {
     expect(server.output()).not.toContain(NEW_PASSWORD)
   })
 
-  test('ends the wait of somebody who has guessed too often', async () => {
+  test('lifts the rate limit after too many wrong passwords', async () => {
     for (let i = 0; i < 6; i++) await login(server, 'not the password at all')
     expect((await login(server, NEW_PASSWORD)).status).toBe(429)
     expect((await resetPassword(server.dir)).code).toBe(0)
     expect((await login(server, NEW_PASSWORD)).status).toBe(200)
   })
 
-  test('says what is wrong, with the exit code for it', async () => {
+  test('prints what is wrong and exits with the matching code', async () => {
     const unknown = await resetPassword(server.dir, NEW_PASSWORD, 'nobody@example.com')
     expect([unknown.code, unknown.err]).toEqual([
       4,
@@ -77,7 +77,7 @@ describe('tutti admin reset-password', () => {
     expect((await login(server, NEW_PASSWORD)).status).toBe(200)
   })
 
-  test('works without a server too', async () => {
+  test('works while no server is running', async () => {
     const dir = folder()
     expect((await createAdmin(dir)).code).toBe(0)
     expect((await resetPassword(dir)).code).toBe(0)
@@ -87,7 +87,7 @@ describe('tutti admin reset-password', () => {
   })
 })
 
-test('a stolen refresh token ends its family, also after the server was killed', async () => {
+test('reuse of a refresh token ends its session, also after the server was killed', async () => {
   const first = await running()
   expect((await createAdmin(first.dir)).code).toBe(0)
   const stolen = await pairOf(await login(first, PASSWORD))

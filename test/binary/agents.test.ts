@@ -68,7 +68,7 @@ describe('tutti connect', () => {
   ] // biome-ignore format: a table
 
   test.each(settings)(
-    '%s: writes beside what is there, and replaces nothing unasked',
+    '%s: adds an entry, keeps other settings, and replaces an entry only with --yes',
     async (name, file, before, at, entry, stdio) => {
       const h = newHome()
       const parse = (text: string) =>
@@ -116,7 +116,7 @@ describe('tutti connect', () => {
     300_000,
   )
 
-  test('where there is nothing it makes it, for the owner alone, and nothing is left half done', async () => {
+  test('creates a missing settings file that only its owner can read, completely or not at all', async () => {
     const h = newHome()
     expect((await h.run('cursor')).code).toBe(0)
     expect(h.mode('.cursor/mcp.json')).toBe(0o600)
@@ -159,7 +159,7 @@ describe('tutti connect', () => {
     300_000,
   )
 
-  test('says what it did as JSON too, and for a project where one is named', async () => {
+  test('prints its result as JSON, and sets the default project with --project', async () => {
     const h = newHome()
     const written = await h.run('cursor', '--json', '--project', 'TUT')
     const file = join(h.at, '.cursor/mcp.json')
@@ -191,7 +191,7 @@ describe('tutti connect', () => {
     expect((await h.run('zed', '--project', 'nothing')).code).toBe(4)
   }, 300_000)
 
-  test('a token that is replaced is revoked, its lifetime can be chosen, and is told', async () => {
+  test('revokes the replaced token, accepts --expires, and prints when the token expires', async () => {
     const h = newHome()
     const tokenIn = () => /svc_live_\w+/.exec(h.text('.cursor/mcp.json'))?.[0] as string
     const works = async (token: string) =>
@@ -216,7 +216,7 @@ describe('tutti connect', () => {
     expect((await h.run('cursor', '--yes', '--toolsets', 'cores')).err).toContain('Toolsets: core, work, agents,')
   }, 300_000)
 
-  test('asks on a terminal; a link stays a link', async () => {
+  test('asks before it replaces an entry on a terminal, and keeps a symbolic link', async () => {
     const h = newHome()
     h.put('dotfiles/mcp.json', '{"mcpServers":{"tutti":{"url":"x"}}}')
     mkdirSync(join(h.at, '.cursor'))
@@ -229,7 +229,7 @@ describe('tutti connect', () => {
     expect(h.text('dotfiles/mcp.json')).toContain('svc_live_')
   }, 300_000)
 
-  test('hooks come beside those of others, once, and not at all if not wanted', async () => {
+  test('adds its hooks once beside other hooks, and none with --no-hooks', async () => {
     const h = newHome()
     const theirs = { matcher: 'startup', hooks: [{ type: 'command', command: 'echo hello' }] }
     h.put(

@@ -100,8 +100,8 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(() => server.stop())
 
-describe('a backup', () => {
-  test('is made while the server goes on, and says so piped, as JSON and on a terminal', async () => {
+describe('tutti backup', () => {
+  test('saves data while the server runs, and reports it piped, as JSON and on a terminal', async () => {
     expect(piped).toMatchObject({
       code: 0,
       out: expect.stringMatching(/^Saved \d+ rows in \d+ tables to .*saved\.backup \(.* [KM]iB\)\.\n$/),
@@ -118,7 +118,7 @@ describe('a backup', () => {
     expect(readdirSync(server.dir).filter((name) => name.startsWith('backup-'))).toEqual([])
   }, 300_000)
 
-  test('is refused with a clear line where it cannot be written, and leaves nothing', async () => {
+  test('prints one clear line and leaves no file where it cannot write', async () => {
     const to = (path: string) => tutti(['backup', path, '--data-dir', server.dir])
     writeFileSync(file('taken.backup'), 'mine')
     expect(await to(file('taken.backup'))).toMatchObject({ code: 5, err: expect.stringContaining('already exists') })
@@ -137,7 +137,7 @@ describe('a backup', () => {
     expect(readdirSync(home).filter((name) => name.endsWith('.part') || name === 'x.backup')).toEqual([])
   }, 300_000)
 
-  test('of a database of an older version changes nothing in it', async () => {
+  test('does not migrate a database of an older version', async () => {
     const dir = folder()
     const older = migrations.slice(0, -2)
     const open = () => openEmbedded({ dir, minFreeBytes: 0 })
@@ -159,7 +159,7 @@ describe('a backup', () => {
     await driver.close()
   }, 300_000)
 
-  test('a killed server leaves a copy, which goes when it starts again', async () => {
+  test('leaves a temporary copy if the server is killed, which the next start deletes', async () => {
     const { dir } = server
     const copies = () => readdirSync(dir).filter((name) => name.startsWith('backup-'))
     const path = file('killed.backup')
@@ -187,8 +187,8 @@ describe('a backup', () => {
   }, 300_000)
 })
 
-describe('a restore', () => {
-  test('is refused for what is no whole backup, and nothing is made', async () => {
+describe('tutti restore', () => {
+  test('refuses an incomplete or damaged file and creates nothing', async () => {
     const whole = readFileSync(saved)
     const flipped = Buffer.from(whole)
     flipped[whole.length >> 1] = (flipped[whole.length >> 1] as number) ^ 4
@@ -215,7 +215,7 @@ describe('a restore', () => {
     expect(existsSync(dir)).toBe(false)
   }, 300_000)
 
-  test('is refused while a server runs, and where data is', async () => {
+  test('refuses to run beside a server, and to overwrite data without --replace', async () => {
     expect(await tutti(['restore', saved, '--data-dir', server.dir])).toMatchObject({
       code: 5,
       err: expect.stringContaining('Stop it first'),
@@ -255,7 +255,7 @@ describe('a restore', () => {
       expect(await held(join(dir, aside[0] as string))).toEqual(before)
     }, 300_000)
 
-  test('goes through pipes', async () => {
+  test('reads from a pipe and writes to one', async () => {
     const dir = join(folder(), 'data')
     const piped = Bun.spawn(
       ['sh', '-c', `'${BINARY}' backup - --data-dir '${server.dir}' | '${BINARY}' restore - --data-dir '${dir}'`],
@@ -276,7 +276,7 @@ describe('a restore', () => {
     expect(await onTerminal(['backup', '-', '--data-dir', server.dir])).toMatchObject({ code: 2 })
   }, 300_000)
 
-  test('another secret that is set is noticed before, and one that is missing after', async () => {
+  test('refuses a different TUTTI_SECRET, and asks for a missing one afterwards', async () => {
     const dir = join(folder(), 'data')
     const env = { TUTTI_SECRET: 'ohmo3aiGh4ieph6Eiy9ahng2uuvae5Koo1' }
     expect(await tutti(['restore', saved, '--data-dir', dir], { env })).toMatchObject({
@@ -332,8 +332,8 @@ const refusal = (dir: string, env?: Record<string, string>) =>
     (error: Error) => error.message,
   )
 
-describe('killed in the middle', () => {
-  test('a restore goes on with the same command; no server starts meanwhile', async () => {
+describe('a killed restore or move', () => {
+  test('continues with the same command, and no server starts before it is complete', async () => {
     const dir = join(folder(), 'data')
     await killedMidway(['restore', saved, '--data-dir', dir])
     expect(await refusal(dir)).toContain('is not complete')
@@ -347,7 +347,7 @@ describe('killed in the middle', () => {
     expect(await contents(dir)).toEqual(await held(saved))
   }, 300_000)
 
-  test('also one that replaces: what was there is in a file', async () => {
+  test('continues with --replace, with the earlier data in a file', async () => {
     const dir = await restoredCopy()
     await killedMidway(['restore', file('json.backup'), '--replace', '--data-dir', dir])
     expect(await refusal(dir)).toContain('is not complete')
@@ -359,8 +359,8 @@ describe('killed in the middle', () => {
 })
 
 if (hasPostgres)
-  describe('a move', () => {
-    test('there and back, interrupted on both ways: everything is equal, and the source is untouched', async () => {
+  describe('tutti db move', () => {
+    test('moves all data there and back despite interruptions, and leaves the source unchanged', async () => {
       const dir = await restoredCopy()
       const env = await postgres()
       const expected = await held(saved)
@@ -407,7 +407,7 @@ if (hasPostgres)
       await embedded.stop()
     }, 300_000)
 
-    test('and a restore are refused while any server uses the Postgres, from whatever folder', async () => {
+    test('is refused, like a restore, while any server uses the Postgres database', async () => {
       const env = await postgres()
       const busy = await serve({ env })
       const dir = await restoredCopy()
@@ -436,7 +436,7 @@ if (hasPostgres)
       expect(await contents(dir, env)).toEqual(await held(saved))
     }, 300_000)
 
-    test('of nothing, or to nowhere, is refused', async () => {
+    test('refuses an empty source and an unreachable target', async () => {
       const dir = join(folder(), 'data')
       const { DATABASE_URL } = await postgres()
       expect(await tutti(['db', 'move', '--to', DATABASE_URL, '--data-dir', dir])).toMatchObject({ code: 4 })
@@ -446,7 +446,7 @@ if (hasPostgres)
     }, 300_000)
   })
 
-describe('scheduled', () => {
+describe('scheduled backups', () => {
   const due = "update jobs set run_at = now() - interval '1 minute' where id = 'cron:backups.keepUp'"
   const made = async (dir: string): Promise<string[]> => {
     const there = () => (existsSync(dir) ? readdirSync(dir).filter((name) => name.endsWith('.backup')) : [])
@@ -454,7 +454,7 @@ describe('scheduled', () => {
     return there()
   }
 
-  test('a server makes them by itself, and makes up for what it missed', async () => {
+  test('are made by the server, which also makes up for missed ones', async () => {
     const into = join(folder(), 'scheduled')
     const dir = folder()
     const env = { BACKUP_DIR: into }
@@ -472,7 +472,7 @@ describe('scheduled', () => {
     expect(second.output()).toContain('backup made')
   }, 300_000)
 
-  test('one that fails says so in the log', async () => {
+  test('log the reason when one fails', async () => {
     const blocked = join(folder(), 'a-file')
     writeFileSync(blocked, '')
     const dir = folder()
@@ -488,7 +488,7 @@ describe('scheduled', () => {
   }, 300_000)
 
   if (hasPostgres)
-    test('of several instances on one Postgres one makes it, and one that has a folder', async () => {
+    test('are made by one of several instances on a Postgres, one with BACKUP_DIR', async () => {
       const into = join(folder(), 'shared')
       const env = await postgres()
       const data = folder()
@@ -514,7 +514,7 @@ describe('scheduled', () => {
     }, 300_000)
 })
 
-test('help says what is in the file', async () => {
+test('tutti backup --help says what the file contains', async () => {
   const { out } = await tutti(['backup', '--help'])
   expect(out).toContain('master secret')
   expect((await tutti(['restore', '--help'])).out).toContain('--replace')

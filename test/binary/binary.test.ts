@@ -14,14 +14,14 @@ const running = async (options: Parameters<typeof serve>[0] = {}): Promise<Serve
 afterAll(() => Promise.all(stops.map((stop) => stop())))
 
 describe('the command line', () => {
-  test('says its version and helps', async () => {
+  test('prints its version and its help', async () => {
     expect((await tutti(['--version'])).out.trim()).toMatch(/^\d+\.\d+\.\d+$/)
     const help = await tutti(['--help'])
     expect(help.code).toBe(0)
     for (const command of ['serve', 'admin', 'migrate', 'seed', 'config', 'sbom']) expect(help.out).toContain(command)
   })
 
-  test('bad input is exit code 2 with a clear line', async () => {
+  test('exits with code 2 and one clear line for bad input', async () => {
     expect((await tutti(['frobnicate'])).code).toBe(2)
     expect((await tutti(['serve', '--wat'])).code).toBe(2)
     const bad = await tutti(['serve', '--data-dir', folder()], {
@@ -50,7 +50,7 @@ describe('the command line', () => {
     expect(typo.err).toContain('PROT is not a setting')
   })
 
-  test('policy lists every route and tool; sbom lists what is inside', async () => {
+  test('config policy lists every route and tool, and sbom every component', async () => {
     const { out } = await tutti(['config', 'policy'])
     expect(out).toMatch(/POST \/api\/notes\s+notes\.create\s+session,api_key,mcp_token\s+notes:write\s+member/)
     expect(out).toContain('tool create_note')
@@ -62,8 +62,8 @@ describe('the command line', () => {
   })
 })
 
-describe('what must not start', () => {
-  test('a second server on the same port', async () => {
+describe('a server that must not start', () => {
+  test('exits if the port is in use', async () => {
     const first = await running()
     const port = new URL(first.url).port
     const second = await tutti(['serve', '--port', port, '--data-dir', folder()])
@@ -72,7 +72,7 @@ describe('what must not start', () => {
   })
 })
 
-test('a data folder with a very long path still has its control socket, in it and nowhere else', async () => {
+test('a data folder with a very long path contains its control socket', async () => {
   const dir = join(folder(), 'd'.repeat(60), 'e'.repeat(60))
   const server = await running({ dir })
   const made = await tutti(
@@ -86,8 +86,8 @@ test('a data folder with a very long path still has its control socket, in it an
   expect(await server.stop()).toBe(0)
 }, 300_000)
 
-describe('a newcomer', () => {
-  test('runs it alone in an empty folder without a network, and becomes administrator by the set-up link', async () => {
+describe('a new installation', () => {
+  test('runs in an empty folder without a network, and the set-up link creates the administrator', async () => {
     const home = folder()
     copyFileSync(BINARY, join(home, 'tutti'))
     const wrap = process.getuid?.() === 0 ? ['unshare', '-n', 'sh', '-c', 'ip link set lo up; exec "$@"', 'sh'] : []
@@ -118,7 +118,7 @@ describe('a newcomer', () => {
     expect(readdirSync(home).sort()).toEqual(['data', 'err.txt', 'out.txt', 'tutti'])
   }, 300_000)
 
-  test('listens on loopback only, keeps its files to itself and ignores a stray .env', async () => {
+  test('listens on loopback only, keeps its files private and ignores a .env file', async () => {
     const cwd = folder()
     writeFileSync(join(cwd, '.env'), 'PORT=1\nDATABASE_URL=postgres://nobody@127.0.0.1:1/none\n')
     const made = await tutti(['config', '--data-dir', folder()], { cwd })
@@ -134,7 +134,7 @@ describe('a newcomer', () => {
     expect(statSync(join(server.dir, 'secret')).mode & 0o777).toBe(0o600)
   })
 
-  test('makes an administrator with and without a running server, loads seeds, and migrates', async () => {
+  test('creates an administrator with and without a running server, loads seeds, and migrates', async () => {
     const dir = folder()
     const create = (email: string, stdin = PASSWORD) =>
       tutti(['admin', 'create', '--email', email, '--name', 'Ada', '--password-stdin', '--data-dir', dir], { stdin })

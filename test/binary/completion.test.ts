@@ -136,7 +136,7 @@ describe('completion', () => {
     300_000,
   )
 
-  test('every command can be reached by what is offered', async () => {
+  test('the suggestions lead to every command', async () => {
     const offered = async (...words: string[]) =>
       (await tutti(['complete', '--', ...words, ''])).out
         .split('\n')
@@ -157,7 +157,7 @@ describe('completion', () => {
 })
 
 describe('help', () => {
-  test('is the same whether it was made before or is made now', async () => {
+  test('prepared at build time equals the help generated at run time', async () => {
     const made = await tutti(['--help'])
     expect(made).toEqual(await tutti(['help']))
     expect(await tutti(['-h'])).toEqual(made)
@@ -165,7 +165,7 @@ describe('help', () => {
     expect(await tutti(['-V'])).toEqual(await tutti(['--version']))
   })
 
-  test('of a verb has its options and examples', async () => {
+  test('of a verb lists its options and examples', async () => {
     const { code, out } = await tutti(['tasks', 'create', '--help'])
     expect([code, out]).toEqual([
       0,
@@ -174,7 +174,7 @@ describe('help', () => {
   })
 })
 
-test('tutti mcp cost is what an agent pays, counted as the model counts', async () => {
+test('tutti mcp cost prints the tokens that a model counts', async () => {
   const { code, out } = await tutti(['mcp', 'cost', '--json'])
   const { toolsets } = JSON.parse(out) as { toolsets: { toolset: string; tools: number; tokens: number }[] }
   const sum = (some: typeof tools) => some.reduce((n, tool) => n + countTokens(toolTexts(tool)[0]), 0)

@@ -25,7 +25,7 @@ const damage: [string, (db: string) => void][] = [
   ['of which one table cannot be read', (db) => writeFileSync(join(db, notes), Buffer.alloc(8192, 0xa5))],
 ]
 test.each(damage)(
-  'a database %s: what doctor advises works, and its files are kept',
+  'a database %s: the advice of tutti doctor works, and the damaged files are kept',
   async (_, harm) => {
     const dir = folder()
     cpSync(good, dir, { recursive: true })
@@ -43,7 +43,7 @@ test.each(damage)(
   300_000,
 )
 
-test('one that somebody has open is not called damaged', async () => {
+test('a database that another process has open is not reported as damaged', async () => {
   const driver = await openEmbedded({ dir: good, minFreeBytes: 0 })
   try {
     const refused = await tutti(['restore', backup, '--replace', '--data-dir', good])

@@ -83,7 +83,7 @@ async function query(dir: string, sql: string): Promise<unknown[][]> {
   }
 }
 
-test('a sound installation: all is looked at, nothing is changed', async () => {
+test('doctor runs every check on a healthy server and changes nothing', async () => {
   const dir = copy()
   const before = await query(
     dir,
@@ -120,14 +120,14 @@ test('a sound installation: all is looked at, nothing is changed', async () => {
   ).toEqual(before)
 })
 
-test('before the first start: nothing is there, and nothing is made', async () => {
+test('doctor creates nothing before the first start', async () => {
   const dir = join(folder(), 'data')
   const { code, of } = await doctor(dir)
   expect([code, of('data folder').warning, of('database').said]).toEqual([0, true, 'not created yet'])
   expect(() => statSync(dir)).toThrow()
 })
 
-test('tokens of agents that expire within a week are named, with their owners', async () => {
+test('doctor names tokens that expire within a week, with their owners', async () => {
   const dir = copy()
   const token = (name: string, days: number, more = '') => `insert into mcp_tokens
     (id, created_at, updated_at, version, user_id, name, scopes, prefix, last4, hash, expires_at, organization_id, kind, toolsets${
@@ -142,7 +142,7 @@ test('tokens of agents that expire within a week are named, with their owners', 
   expect(of('tokens')).toMatchObject({ warning: true, said: 'expiring soon: "laptop" of ada@example.com in 3 d' })
 })
 
-test('on a terminal: marks and advice, coloured; piped: the same without', async () => {
+test('doctor prints marks and advice, coloured on a terminal and plain in a pipe', async () => {
   const dir = copy()
   chmodSync(dir, 0o755)
   const args = ['doctor', '--verbose', '--data-dir', dir]
@@ -165,7 +165,7 @@ test('on a terminal: marks and advice, coloured; piped: the same without', async
   expect(statSync(dir).mode & 0o777).toBe(0o755)
 })
 
-describe('damage', () => {
+describe('doctor finds', () => {
   /** Overwrites the middle of a relation's file. */
   async function damage(dir: string, relation: string, page = 0): Promise<void> {
     const [[path]] = (await query(dir, `select pg_relation_filepath('${relation}')`)) as [[string]]
@@ -174,7 +174,7 @@ describe('damage', () => {
     closeSync(fd)
   }
 
-  test('a table with flipped bytes is found', async () => {
+  test('a table with flipped bytes', async () => {
     const dir = copy()
     await damage(dir, 'notes')
     const { code, of, wrong } = await doctor(dir)
@@ -183,7 +183,7 @@ describe('damage', () => {
     expect(of('integrity').advice).toContain('tutti restore')
   })
 
-  test('a table whose file is gone is damage, and not something that could not be looked at', async () => {
+  test('a table whose file is missing, and reports it as damage', async () => {
     const dir = copy()
     const [[path]] = (await query(dir, `select pg_relation_filepath('notes')`)) as [[string]]
     rmSync(join(dir, 'db', path))
@@ -192,7 +192,7 @@ describe('damage', () => {
     expect(of('integrity').said).toStartWith('notes is damaged: ')
   })
 
-  test('an index with flipped bytes is found and named, by the running server too', async () => {
+  test('an index with flipped bytes, also through the running server', async () => {
     const dir = copy()
     await damage(dir, 'events_subject', 1)
     const stopped = await doctor(dir)
@@ -207,7 +207,7 @@ describe('damage', () => {
     expect([running.code, running.of('integrity').said.slice(0, 25)]).toEqual([6, 'events_subject is damaged'])
   })
 
-  test('an index that disagrees with its table, though every page of it is whole', async () => {
+  test('an index that disagrees with its table although its pages are intact', async () => {
     const dir = copy()
     const [[index]] = (await query(dir, `select pg_relation_filepath('meta_pkey')`)) as [[string]]
     const earlier = readFileSync(join(dir, 'db', index))
@@ -218,7 +218,7 @@ describe('damage', () => {
     expect(of('integrity').said).toStartWith('meta_pkey is damaged')
   })
 
-  test('a database that is no longer one', async () => {
+  test('a folder that is no longer a database', async () => {
     const dir = copy()
     for (const name of readdirSync(join(dir, 'db'))) if (name === 'PG_VERSION') await $`rm ${join(dir, 'db', name)}`
     const { code, wrong, of } = await doctor(dir)
@@ -227,8 +227,8 @@ describe('damage', () => {
   })
 })
 
-describe('around it', () => {
-  test('others can read the folder, or the secret: not opened until that is right', async () => {
+describe('doctor reports', () => {
+  test('a data folder or secret that others can read, and does not open the database', async () => {
     const dir = copy()
     chmodSync(join(dir, 'secret'), 0o644)
     const { code, of, wrong } = await doctor(dir)
@@ -254,7 +254,7 @@ describe('around it', () => {
     }
   })
 
-  test('another process has the folder: its number is told', async () => {
+  test('the process id of another process that uses the folder', async () => {
     const dir = copy()
     const other = await openEmbedded({ dir, minFreeBytes: 0 })
     try {
@@ -269,7 +269,7 @@ describe('around it', () => {
     }
   })
 
-  test('a port that is taken, and the one that the running server really has', async () => {
+  test('a port in use, and the port that the running server listens on', async () => {
     const dir = copy()
     const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
     const stopped = await doctor(dir, { PORT: String(taken.port) })
@@ -287,7 +287,7 @@ describe('around it', () => {
     expect(server.output()).not.toContain('"error"')
   })
 
-  test('migrations to come, and a database that is newer', async () => {
+  test('pending migrations, and a database of a newer version', async () => {
     const dir = copy()
     await query(dir, `insert into migrations (id) values ('9999_tomorrow')`)
     const newer = await doctor(dir)
@@ -326,7 +326,7 @@ describe('around it', () => {
     expect([of('backups').warning, of('backups').said]).toEqual([undefined, 'the last one is 5 h old'])
   })
 
-  test('settings that are rarely meant', async () => {
+  test('settings that are probably mistakes', async () => {
     const dir = join(folder(), 'data')
     mkdirSync(dir, { mode: 0o700 })
     const said = async (env: Record<string, string>) =>
@@ -341,11 +341,11 @@ describe('around it', () => {
   })
 })
 
-describe('what it needs from others', () => {
+describe('doctor checks', () => {
   const dir = join(folder(), 'data')
   const MAIL_FROM = 'Tutti <tutti@example.com>'
 
-  test('a mail server is spoken to; a dead one and one that only listens are told apart from it', async () => {
+  test('that the mail server responds to SMTP', async () => {
     const server = await mailServer()
     const fine = await doctor(dir, { ...server.settings, EMBEDDINGS: 'off' })
     expect([fine.code, fine.of('mail')]).toMatchObject([
@@ -369,7 +369,7 @@ describe('what it needs from others', () => {
     expect(wrong.wrong).toEqual(['mail'])
   })
 
-  test('a password that the mail server refuses, which is not shown', async () => {
+  test('the mail password, and does not print it', async () => {
     const server = new SMTPServer({
       allowInsecureAuth: true,
       disabledCommands: ['STARTTLS'],
@@ -390,7 +390,7 @@ describe('what it needs from others', () => {
     expect(JSON.stringify(of('mail'))).not.toContain('not-the-password')
   })
 
-  test('the server for embeddings is asked for a vector', async () => {
+  test('that the embeddings server returns a vector', async () => {
     const server = new EmbeddingServer()
     const env = { EMBEDDINGS: 'on', EMBEDDINGS_URL: server.url, EMBEDDINGS_MODEL: 'small', EMBEDDINGS_DIMENSIONS: '3' }
     expect((await doctor(dir, env)).of('model')).toMatchObject({
@@ -408,8 +408,8 @@ describe('what it needs from others', () => {
   })
 })
 
-describe.skipIf(!process.env.TEST_DATABASE_URL)('on Postgres', () => {
-  test('tables and indexes are checked, and no extension is left behind', async () => {
+describe.skipIf(!process.env.TEST_DATABASE_URL)('doctor on Postgres', () => {
+  test('checks tables and indexes, and leaves no extension behind', async () => {
     const { url, drop } = await freshDatabase()
     stops.push(drop)
     const dir = folder()
@@ -422,7 +422,7 @@ describe.skipIf(!process.env.TEST_DATABASE_URL)('on Postgres', () => {
     await sql.close()
   })
 
-  test('a user who may not look that deep is told who may', async () => {
+  test('says which user can run the checks that need more rights', async () => {
     const { url, drop } = await freshDatabase()
     stops.push(drop)
     const dir = folder()
@@ -443,7 +443,7 @@ describe.skipIf(!process.env.TEST_DATABASE_URL)('on Postgres', () => {
     }
   })
 
-  test('a server that is not there, and a password that is wrong but not shown', async () => {
+  test('reports an unreachable server, and a wrong password without printing it', async () => {
     const { code, of, wrong } = await doctor(folder(), {
       DATABASE_URL: 'postgres://me:hidden-word@127.0.0.1:1/x',
       EMBEDDINGS: 'off',

@@ -23,8 +23,8 @@ async function bob(): Promise<string> {
   return (await office.api<{ token: string }>('POST', '/api/auth/otp/verify', { email, code })).body.token
 }
 
-describe('a team that one is not a member of', () => {
-  test('does not keep one from choosing another, after it was deleted', async () => {
+describe('a team that the user is not a member of', () => {
+  test('does not prevent choosing another team after it was deleted', async () => {
     await home.run('teams', 'create', 'Engines')
     await home.run('teams', 'use', 'engines')
     await home.run('teams', 'delete', 'engines', '--yes')
@@ -40,7 +40,7 @@ describe('a team that one is not a member of', () => {
     expect((await home.run('tasks', 'list')).code).toBe(0)
   })
 
-  test('but whose project one sees: a folder that is linked to it works', async () => {
+  test('works in a folder linked to one of its projects that the user can see', async () => {
     const { id, organizationId } = JSON.parse((await home.run('projects', 'create', 'Shared', '--json')).out) as Record<
       string,
       string
@@ -70,8 +70,8 @@ describe('a team that one is not a member of', () => {
   })
 })
 
-describe('what is typed', () => {
-  test('is a time or is refused', async () => {
+describe('typed input', () => {
+  test('is refused unless it is a time', async () => {
     await home.run('projects', 'create', 'Times', '--key', 'TIM')
     const due = (time: string, env = {}) =>
       tutti(['tasks', 'create', 'x', '-p', 'TIM', '--due', time], { env: { ...home.env, ...env } })
@@ -83,14 +83,14 @@ describe('what is typed', () => {
     expect((await due('2027-01-31T22:00Z', { TZ: 'Asia/Tokyo' })).out).toMatch(/Due +2027-02-01 07:00\n/)
   })
 
-  test('means nothing only where something is taken away', async () => {
+  test('treats none as "clear" only on update', async () => {
     const made = await home.run('projects', 'create', 'None', '--key', 'NON', '-d', 'none', '--json')
     expect(JSON.parse(made.out)).toMatchObject({ description: 'none' })
     const changed = await home.run('projects', 'update', 'NON', '-d', 'none', '--json')
     expect(JSON.parse(changed.out)).toMatchObject({ description: null })
   })
 
-  test('is answered in the words of the command line', async () => {
+  test('gets errors that name options and commands', async () => {
     await home.run('projects', 'create', 'Words', '--key', 'WRD')
     const none = await home.run('tasks', 'next', '-p', 'WRD')
     expect(none).toMatchObject({ code: 0, out: '', err: expect.stringContaining('tutti tasks create') })
@@ -116,18 +116,18 @@ describe('what is typed', () => {
   })
 })
 
-describe('where nothing can be written', () => {
+describe('without a writable config folder', () => {
   const file = join(folder(), 'file')
   writeFileSync(file, '')
 
-  test('nobody is asked to approve a sign-in', async () => {
+  test('login fails before it asks for approval', async () => {
     const { code, err } = await tutti(['login', office.url], { env: { XDG_CONFIG_HOME: file } })
     expect(code).toBe(4)
     expect(err).toContain(file)
     expect(err).not.toContain('/device')
   })
 
-  test('it is not called a fault of the program', async () => {
+  test('the error is not reported as a bug', async () => {
     expect((await tutti(['serve', '--port', '0', '--data-dir', join(file, 'data')])).code).toBe(4)
     const work = folder()
     const dangling = join(work, 'nowhere')
@@ -144,7 +144,7 @@ describe('where nothing can be written', () => {
   })
 
   const postgres = process.env.TEST_DATABASE_URL
-  test.skipIf(!postgres)('a database that is away, or is not there, is named', async () => {
+  test.skipIf(!postgres)('an unreachable or missing database is named in the error', async () => {
     const none = new URL(postgres as string)
     none.pathname = '/tutti_is_not_there'
     const missing = await tutti(['migrate', 'status', '--data-dir', folder()], { env: { DATABASE_URL: none.href } })
@@ -158,7 +158,7 @@ describe('where nothing can be written', () => {
   })
 })
 
-test('config policy tells programs too', async () => {
+test('config policy prints JSON', async () => {
   const { items } = JSON.parse((await tutti(['config', 'policy', '--json'])).out) as {
     items: { action: string; scope: string | null }[]
   }

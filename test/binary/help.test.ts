@@ -20,7 +20,7 @@ test.each(all.map((one) => [one.path, one] as const))(
   },
 )
 
-test('the binary prints the same, piped and on a terminal', async () => {
+test('the binary prints the same help piped and on a terminal', async () => {
   const piped = await tutti(['tasks', 'create', '--help'])
   expect(piped).toMatchObject({ code: 0, err: '' })
   expect(piped.out).toMatch(/--blocked-by <task>[\s\S]*\nExamples:\n {2}\$ tutti tasks create "/)

@@ -9,7 +9,7 @@ import { Office } from './home.ts'
 let office: Office
 afterAll(() => office.server.kill())
 
-describe('the hooks of a program that is connected', () => {
+describe('tutti hook', () => {
   /** As the program itself works: with the token in its settings, over MCP. */
   let call: (name: string, args?: object) => Promise<Record<string, unknown>>
   const at = folder()
@@ -55,7 +55,7 @@ describe('the hooks of a program that is connected', () => {
     writeFileSync(join(repository, 'lock.ts'), '2')
   }, 300_000)
 
-  test('restore at the start what was saved before the context was cut down', async () => {
+  test('returns at session start the checkpoint that was saved before compaction', async () => {
     expect(contextOf(await hook('context', told({ source: 'startup' })))).toContain('Tutti')
     // Without a session there is nothing to save.
     expect(await hook('checkpoint', told({ trigger: 'auto' }))).toEqual({ code: 0, out: '', err: '' })
@@ -95,7 +95,7 @@ describe('the hooks of a program that is connected', () => {
     expect(contextOf(await hook('context', '', repository))).toContain('keep the plan')
   }, 300_000)
 
-  test('renew a sign-in that has run out, and keep the new one', async () => {
+  test('renews an expired session and stores the new credential', async () => {
     const file = join(at, '.config', 'tutti', 'credentials.json')
     const { profiles, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as {
       profiles: Record<string, { token: string; expiresAt: string }>
@@ -107,7 +107,7 @@ describe('the hooks of a program that is connected', () => {
     expect(readFileSync(file, 'utf8')).not.toContain('stale')
   }, 300_000)
 
-  test('say nothing where no project is linked', async () => {
+  test('prints nothing in a folder without a linked project', async () => {
     for (const what of ['context', 'checkpoint'])
       expect(await hook(what, told({ cwd: at }))).toEqual({ code: 0, out: '', err: '' })
     expect(await tutti(['hook', 'context'], { env: { XDG_CONFIG_HOME: folder() }, cwd: at })).toEqual({
@@ -117,7 +117,7 @@ describe('the hooks of a program that is connected', () => {
     })
   })
 
-  test('never stop a program: soon, with 0, nothing on its stream and one line for people', async () => {
+  test('always exits quickly with code 0, and prints at most one line to standard error', async () => {
     const quiet = (line: string) => ({
       code: 0,
       out: '',

@@ -43,7 +43,7 @@ async function withServer(
   server.stop(true)
 }
 
-test('whatever a server says, it does not steer the terminal, nor what --json prints', async () => {
+test('text from a server cannot control the terminal, with and without --json', async () => {
   const refused = () =>
     Response.json(
       {
@@ -78,7 +78,7 @@ test('whatever a server says, it does not steer the terminal, nor what --json pr
   expect(shown).toBeGreaterThan(40)
 }, 900_000)
 
-test('JSON is the same value', async () => {
+test('escaped JSON has the same value', async () => {
   await withServer(
     () => Response.json(answer),
     async (env) =>
@@ -86,7 +86,7 @@ test('JSON is the same value', async () => {
   )
 }, 300_000)
 
-test('our own styles stay on a terminal', async () => {
+test('our own styles are kept on a terminal', async () => {
   await withServer(
     () => Response.json(answer),
     async (env) => {

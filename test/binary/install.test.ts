@@ -60,7 +60,7 @@ const sumOf = (text: string | Uint8Array) => new Bun.CryptoHasher('sha256').upda
 /** Stands in for the real one where only the way it takes matters. */
 const program = '#!/bin/sh\necho 9.9.9\n'
 
-test('a checkout is built and installed where only npm is there', async () => {
+test('install.sh builds and installs a checkout if only npm is available', async () => {
   const checkout = folder('tutti-checkout-')
   await $`git ls-files -z | xargs -0 cp --parents -t ${checkout}`.cwd(root).quiet()
   // Made from the same files when the packages were installed here, which has shown that they can be: hashes tell.
@@ -82,8 +82,8 @@ test('a checkout is built and installed where only npm is there', async () => {
   expect((await $`${join(prefix, 'bin/tutti')} --version`.quiet().text()).trim()).toMatch(/^\d+\.\d+\.\d+$/)
 }, 300_000)
 
-describe.each(Object.keys(shells))('under %s', (shell) => {
-  test('a prebuilt binary is checked against the sum beside it', async () => {
+describe.each(Object.keys(shells))('install.sh under %s', (shell) => {
+  test('verifies a prebuilt binary with the checksum file beside it', async () => {
     const from = folder()
     const file = join(from, 'tutti-linux')
     // The real one under one shell, because each shell would copy it and sum it up several times.
@@ -106,7 +106,7 @@ describe.each(Object.keys(shells))('under %s', (shell) => {
     }
   }, 300_000)
 
-  test('what does not run here, or cannot be put there, leaves everything as it was', async () => {
+  test('changes nothing if the binary does not run or cannot be written', async () => {
     const from = folder()
     const broken = join(from, 'broken')
     writeFileSync(broken, 'MZ no program\n')
@@ -135,7 +135,7 @@ describe.each(Object.keys(shells))('under %s', (shell) => {
     expect([homeless.exitCode, homeless.stderr.toString()]).toEqual([1, expect.stringContaining('HOME is not set')])
   }, 300_000)
 
-  test('a running tutti is replaced without being disturbed, and started if wanted', async () => {
+  test('starts the server with --serve, and replaces a running binary without stopping it', async () => {
     const first = join(folder(), 'first')
     writeFileSync(first, '#!/bin/sh\n[ "$1" = --version ] && { echo 1; exit; }\necho "$@"\n')
     const one = await install(['--file', first, '--serve', '--', '--port', '8080'], { shell })
@@ -150,7 +150,7 @@ describe.each(Object.keys(shells))('under %s', (shell) => {
   }, 300_000)
 })
 
-describe('from a release', () => {
+describe('install.sh from a release', () => {
   let release: ReturnType<typeof Bun.serve>
   let asked: string[] = []
   /** The one for this machine. */
@@ -247,7 +247,7 @@ describe('from a release', () => {
     300_000,
   )
 
-  test('the binary is the one for the system it runs on', async () => {
+  test('downloads the binary for this system', async () => {
     const x64 = /\bavx2\b/.test(readFileSync('/proc/cpuinfo', 'utf8')) ? 'x64' : 'x64-baseline'
     for (const [system, machine, more, name] of [
       ['Linux', 'x86_64', {}, `tutti-linux-${x64}`],
@@ -273,7 +273,7 @@ describe('from a release', () => {
       })
   }, 300_000)
 
-  test('only https is spoken with other machines, and wget alone is not believed', async () => {
+  test('uses only https, and without curl requires --sha256', async () => {
     for (const url of ['http://example.com/x', 'http://127.0.0.1.example.com/x', 'http://localhost.example.com', 'ftp://example.com', 'file:///etc/passwd'])
       expect(await install(['--url', url], {})).toMatchObject({ code: 1, err: expect.stringContaining('must be an https address') as string }) // biome-ignore format: a list
     const unsure = await install(['--url', 'https://example.invalid/v1'], { shell: 'busybox' })
@@ -287,7 +287,7 @@ describe('from a release', () => {
   }, 300_000)
 })
 
-test('through a pipe there is no source tree, whatever the folder holds', async () => {
+test('install.sh from a pipe ignores a source tree in the current folder', async () => {
   const trap = folder()
   mkdirSync(join(trap, 'scripts'))
   writeFileSync(join(trap, 'scripts/bun.sh'), 'echo built by somebody else >&2; exit 3\n')
@@ -300,7 +300,7 @@ test('through a pipe there is no source tree, whatever the folder holds', async 
   expect([child.exitCode, child.stderr.toString()]).toEqual([1, expect.stringContaining('no source tree here')])
 })
 
-test('cut off on its way it does nothing', () => {
+test('install.sh does nothing if its download was cut off', () => {
   const text = readFileSync(script, 'utf8')
   for (const part of [0.3, 0.6, 0.9]) {
     const at = folder()

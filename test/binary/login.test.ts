@@ -15,8 +15,8 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(() => office.server.kill())
 
-describe('signing in by a code', () => {
-  test('piped: the code for people, the result for programs, the credential for nobody', async () => {
+describe('tutti login with a code', () => {
+  test('prints the code to standard error, the result to standard output, and never the credential', async () => {
     const home = new Home(office)
     const { userCode, done, shown } = await home.login([office.url, '--json'])
     expect(shown()).toContain(`${office.url}/device\n`)
@@ -67,7 +67,7 @@ describe('signing in by a code', () => {
     await other.done
   }, 300_000)
 
-  test('refused, or not allowed at all: nothing is stored', async () => {
+  test('stores nothing if the sign-in is denied or not allowed', async () => {
     const home = new Home(office)
     const { userCode, done } = await home.login()
     await office.answer(userCode, { deny: true })
@@ -85,7 +85,7 @@ describe('signing in by a code', () => {
     expect(existsSync(home.file)).toBe(false)
   }, 300_000)
 
-  test('the server is killed and started again meanwhile', async () => {
+  test('succeeds although the server was restarted while it waited', async () => {
     const first = await Office.open({}, String(freePort()))
     const { userCode, done } = await new Home(first).login()
     await first.server.kill()
@@ -96,7 +96,7 @@ describe('signing in by a code', () => {
     await again.kill()
   }, 300_000)
 
-  test('signing in again ends the session before', async () => {
+  test('ends the earlier session of the profile', async () => {
     const home = signedIn()
     const before = home.stored?.token
     const team = (await office.api<{ id: string }>('GET', '/api/team')).body.id
@@ -112,8 +112,8 @@ describe('signing in by a code', () => {
   }, 300_000)
 })
 
-describe('the session', () => {
-  test('is renewed when the access token has run out or is refused, once for all who need it', async () => {
+describe('the login session', () => {
+  test('is renewed once for all processes when the access token has expired or is refused', async () => {
     const home = signedIn()
     const first = home.stored
     home.edit({ token: 'eyJ.garbage' })
@@ -165,7 +165,7 @@ describe('the session', () => {
     expect(await home.run('status')).toMatchObject({ code: 3, out: expect.stringContaining(' runs Tutti ') as string })
   }, 300_000)
 
-  test('a process that is killed while it holds the lock keeps nobody out', async () => {
+  test('stays usable after a process with the lock was killed', async () => {
     const home = signedIn()
     // Takes the refresh token and never answers.
     const deaf = Bun.serve({ port: 0, fetch: () => new Promise<Response>(() => undefined) })
@@ -183,7 +183,7 @@ describe('the session', () => {
     await deaf.stop(true)
   }, 300_000)
 
-  test('ends with logout, here and on the server', async () => {
+  test('ends with logout on this computer and on the server', async () => {
     const home = signedIn()
     const { token: held } = home.stored ?? {}
     // Also when only the refresh token is still good.
@@ -198,7 +198,7 @@ describe('the session', () => {
     }
   }, 300_000)
 
-  test('is forgotten also when the server is away', async () => {
+  test('is deleted on this computer although the server cannot be reached', async () => {
     const home = signedIn()
     const address = `http://localhost:${freePort()}`
     home.edit({ server: address })
@@ -218,7 +218,7 @@ describe('the session', () => {
   }, 300_000)
 })
 
-describe('on a terminal', () => {
+describe('tutti login on a terminal', () => {
   /** A screen, and a browser that writes down what it is asked to open. */
   function desk(): { env: Record<string, string>; opened(): string } {
     const bin = folder()
@@ -230,7 +230,7 @@ describe('on a terminal', () => {
     }
   }
 
-  test('the page is opened in the browser, without the code, and the code stands out', async () => {
+  test('opens the page in a browser without the code, and prints the code in bold', async () => {
     const { env, opened } = desk()
     const home = new Home(office)
     const { userCode, done, shown } = await home.login([office.url], env)
@@ -246,7 +246,7 @@ describe('on a terminal', () => {
     ['--no-browser', ['--no-browser'], {}],
     ['no screen', [], { DISPLAY: '' }],
     ['from afar', [], { SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' }],
-  ])('not with %s; no colour with NO_COLOR; Ctrl-C ends it', async (_, more, without) => {
+  ])('opens no browser (%s), respects NO_COLOR, and stops at Ctrl-C', async (_, more, without) => {
     const { env, opened } = desk()
     const home = new Home(office)
     const { child, done, shown } = await home.login([office.url, ...more], { ...env, ...without, NO_COLOR: '1' })

@@ -13,7 +13,7 @@ const commandsIn = (text: string): string[] => [
   ...[...text.replace(/```[\s\S]*?```/g, '').matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code),
 ].map((line) => line.trim().replace(/ #.*| <.*/, '')).filter((line) => line.startsWith('tutti ')) // biome-ignore format: one pipe
 
-test('the manual and the README name only commands and options that there are', async () => {
+test('every command and option in the manual and the README exists', async () => {
   const helps = new Map<string, Promise<string>>()
   const help = (path: string[]) => {
     const key = path.join(' ')
@@ -44,7 +44,7 @@ test('the manual and the README name only commands and options that there are', 
   expect(seen).toBeGreaterThan(50)
 }, 300_000)
 
-test('the first five minutes of the README go as they are written', async () => {
+test('the commands in "First five minutes" of the README work', async () => {
   const HOME = folder()
   const bin = folder()
   symlinkSync(BINARY, join(bin, 'tutti'))

@@ -390,14 +390,14 @@ const commandOf = (line: string): string => {
   return named?.path ?? `nothing that there is: ${line}`
 }
 
-test('no command is left out', () => {
+test('every command is covered', () => {
   const tried = new Set(everyday.map(([line]) => commandOf(line)))
   const all = commands.map((c) => c.path)
   expect(all.filter((path) => !tried.has(path) && !Object.hasOwn(elsewhere, path))).toEqual([])
   expect([...tried, ...Object.keys(elsewhere)].filter((path) => !all.includes(path))).toEqual([])
 })
 
-test.each(Object.entries(elsewhere))('%s is tried in %s, on a terminal too', (path, file) => {
+test.each(Object.entries(elsewhere))('%s is covered by %s, on a terminal too', (path, file) => {
   const where = join(import.meta.dir, file)
   expect(existsSync(where)).toBe(true)
   const text = readFileSync(where, 'utf8')

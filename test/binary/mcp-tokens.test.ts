@@ -25,7 +25,7 @@ const calls = (...args: [string, object]) =>
 const works = async (token: string): Promise<number> =>
   (await fetch(`${office.url}/mcp`, { ...json('POST', { jsonrpc: '2.0', id: 1, method: 'ping' }, token) })).status
 
-test('two people of one server on one machine each speak as themselves, and who signs out leaves no token that works', async () => {
+test('two users on one computer use their own tokens, and signing out revokes them', async () => {
   const alan = { email: 'alan@example.com', name: 'Alan Turing', password: PASSWORD }
   const made = await fetch(`${office.url}/api/auth/register`, json('POST', alan))
   const { token: alansToken } = (await made.json()) as { token: string }
@@ -56,7 +56,7 @@ test('two people of one server on one machine each speak as themselves, and who 
   expect(Object.values(kept()).map(({ token }) => token)).toEqual([graces])
 }, 300_000)
 
-test('one that takes the place of another ends it', async () => {
+test('a new token revokes the token that it replaces', async () => {
   const [before] = Object.values(kept())
   const env = { ...home.env, HOME: folder() }
   expect(await tutti(['connect', 'cursor', '--stdio', '--profile', office.host], { env, cwd: work })).toMatchObject({
@@ -93,7 +93,7 @@ test('tokens create --project limits the token, and --default-project does not',
   expect((await run('tokens', 'list')).out).toContain('write, 1 project')
 })
 
-test('texts with every kind of line end pass whole', async () => {
+test('tutti mcp passes texts with every kind of line ending unchanged', async () => {
   const content = 'one\u2028two\u2029three\u0085four'
   const result = async (...args: [string, object]) => {
     const { out } = await home.within(work, ['mcp', '--profile', office.host], calls(...args))
@@ -105,7 +105,7 @@ test('texts with every kind of line end pass whole', async () => {
   expect(JSON.stringify(read)).toContain(content)
 }, 300_000)
 
-test('messages go to the server that was named, and to no other that it names', async () => {
+test('tutti mcp sends messages only to the chosen server, not to an endpoint on another host', async () => {
   let stolen = 0
   const thief = Bun.serve({ port: 0, fetch: () => new Response(`${++stolen}`) })
   for (const answer of [
@@ -128,7 +128,7 @@ test('messages go to the server that was named, and to no other that it names', 
   thief.stop(true)
 }, 300_000)
 
-test('a token is not written unasked into settings that are kept in git', async () => {
+test('tutti connect does not write a token into settings in a git repository without --yes', async () => {
   const at = folder()
   const env = { ...home.env, HOME: at }
   const git = (...args: string[]) => Bun.spawnSync(['git', ...args], { cwd: join(at, 'dotfiles') })
@@ -154,7 +154,7 @@ test('a token is not written unasked into settings that are kept in git', async 
   expect(await connect()).toMatchObject({ code: 0 })
 }, 300_000)
 
-test('programs that sign in: their person lists and ends them, operators add and remove them', async () => {
+test('users list and end their authorized programs, and operators add and remove OAuth clients', async () => {
   const home = await office.signedIn()
   const dir = ['--data-dir', office.server.dir]
   const added = await tutti(['oauth', 'clients', 'add', 'Robot', 'http://127.0.0.1/callback', '--json', ...dir])
@@ -189,7 +189,7 @@ test('programs that sign in: their person lists and ends them, operators add and
   expect((await tutti(['oauth', 'clients', 'list', '--json', ...dir])).out).not.toContain(id)
 }, 300_000)
 
-test('on a terminal, connect leaves signing in to a program that can', async () => {
+test('tutti connect on a terminal creates no token for a program that can sign in', async () => {
   const [home, at] = [await office.signedIn(), folder()]
   const connect = (...more: string[]) =>
     onTerminal(['connect', 'codex', '--no-hooks', '--profile', office.host, ...more], {

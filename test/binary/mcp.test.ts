@@ -50,7 +50,7 @@ describe('tutti mcp', () => {
   /** Matches the slug of a note with this title, which may end in a number if there are several. */
   const titled = (title: string) => expect.stringMatching(new RegExp(`^${title}(-|$)`)) as string
 
-  test('is a server to the official clients, of both generations', async () => {
+  test('works with the official clients of both protocol generations', async () => {
     for (const mode of ['auto', 'legacy'] as const) {
       const client = await v2([], home.env, mode)
       expect(await names(client)).toEqual(tools.map((t) => t.name))
@@ -65,7 +65,7 @@ describe('tutti mcp', () => {
     await old.close()
   }, 300_000)
 
-  test('names the command that waits for a task, because its agents can run it', async () => {
+  test('mentions tutti wait, because its agents can run it', async () => {
     const { key } = JSON.parse((await home.run('tasks', 'create', 'Held', '--project', 'TUT', '--json')).out) as {
       key: string
     }
@@ -78,7 +78,7 @@ describe('tutti mcp', () => {
     await client.close()
   }, 300_000)
 
-  test('makes one token for the folder, keeps it from others, and offers only what it is told to', async () => {
+  test('creates one private token for the folder, and offers only the chosen toolsets', async () => {
     const { items } = JSON.parse((await home.run('tokens', 'list', '--json')).out) as { items: { name: string }[] }
     expect(items.map(({ name }) => name)).toEqual([hostname()])
     const file = join(dirname(home.file), 'mcp-tokens.json')
@@ -90,7 +90,7 @@ describe('tutti mcp', () => {
     await client.close()
   }, 300_000)
 
-  test('answers what came on a pipe before it ends, and says what is no message', async () => {
+  test('answers all piped messages before it ends, and reports invalid ones', async () => {
     const line = (id: number, method: string, params = {}) => JSON.stringify({ jsonrpc: '2.0', id, method, params })
     const opening = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: info }
     const piped = await home.within(
@@ -112,7 +112,7 @@ describe('tutti mcp', () => {
     )
   })
 
-  test('finds a server again that was restarted meanwhile; what was under way is told as failed', async () => {
+  test('reconnects to a restarted server, and reports pending requests as failed', async () => {
     const dir = folder()
     const port = String(freePort())
     restarted = await serve({ dir, port })
@@ -161,7 +161,7 @@ describe('tutti mcp', () => {
     await client.close()
   }, 300_000)
 
-  test('what is large passes both ways, and what is too large is refused without breaking anything', async () => {
+  test('passes large messages both ways, and refuses too large ones', async () => {
     const client = await v2()
     const content = 'Größe und 漢字 '.repeat(5000)
     const made = await client.callTool({ name: 'create_note', arguments: { title: 'large', content } })
@@ -177,7 +177,7 @@ describe('tutti mcp', () => {
     await client.close()
   }, 300_000)
 
-  test('what the server says by itself reaches the client', async () => {
+  test('passes notifications of the server to the client', async () => {
     const client = new V1Client(info)
     await client.connect(new V1Stdio(started([], home.env)))
     const slug = slugOf(await client.callTool(note('watched')))
@@ -189,7 +189,7 @@ describe('tutti mcp', () => {
     await client.close()
   }, 300_000)
 
-  test('ends when the client closes its end, though the stream is open', async () => {
+  test('ends when the client closes standard input although the stream is open', async () => {
     const child = Bun.spawn([BINARY, 'mcp'], {
       cwd: work,
       env: started([], home.env).env,
@@ -206,7 +206,7 @@ describe('tutti mcp', () => {
     expect(performance.now() - closed).toBeLessThan(allowing(3000))
   }, 300_000)
 
-  test('a server that refuses once is asked again with the next message', async () => {
+  test('tries again with the next message after a refused connection', async () => {
     let streams = 0
     let say = (_: string): void => undefined
     const server = Bun.serve({
@@ -243,12 +243,12 @@ describe('tutti mcp', () => {
     expect([code, err, streams]).toEqual([0, 'tutti: Too many requests.\n', 2])
   }, 300_000)
 
-  test('a person who starts it is told what it is', async () => {
+  test('explains itself on a terminal', async () => {
     const { code, shown } = await onTerminal(['mcp'], { env: { ...home.env, NO_COLOR: '1' }, cwd: work, typed: '\x04' })
     expect([code, shown]).toEqual([0, expect.stringContaining('this command speaks MCP with programs')])
   })
 
-  test('who is not signed in is told so, on the stream for people', async () => {
+  test('prints to standard error that the user is not signed in', async () => {
     const nobody = await tutti(['mcp'], { env: { XDG_CONFIG_HOME: folder() }, stdin: '{}' })
     expect(nobody).toMatchObject({ code: 3, out: '', err: expect.stringContaining('You are not signed in') as string })
   })

@@ -30,11 +30,11 @@ function typed(line: string): Promise<Run> {
 async function listed(noun: string): Promise<Record<string, string>[]> {
   return (JSON.parse((await typed(`${noun} list --json`)).out) as { items: Record<string, string>[] }).items
 }
-describe('on a terminal', () => {
+describe('output on a terminal', () => {
   const title = 'A title that is far too long for a narrow terminal, 字字字字字字字字, and goes on'
   const bare = (text: string) => Bun.stripANSI(text)
 
-  test('tables fit, and colour is there unless it is not wanted', async () => {
+  test('fits the width and is coloured unless NO_COLOR is set', async () => {
     await typed(`tasks create "${title}" -l db`)
     await typed('specs create "Folder lock" -c one')
     await typed('specs update folder-lock --base-version 1 -c two')
@@ -74,7 +74,7 @@ describe('on a terminal', () => {
     })
   }, 300_000)
 
-  test('what somebody stored cannot steer it, and is not damaged either', async () => {
+  test('contains stored text without its control characters', async () => {
     const family = '👩\u200d👩\u200d👧'
     const persian = 'می\u200cخواهم'
     const evil = '\x1b]0;mine\x07\x1b[31m\x9b2J red\u202e\u2066\u2028\r\b'
@@ -124,7 +124,7 @@ describe('memory search in a linked folder', () => {
   const hint =
     'Searched only in tutti, the project that this folder is linked to. To search everywhere, add --all-projects.\n'
 
-  test('says that it searched only in the linked project, and how to search everywhere', async () => {
+  test('says that it searched only the linked project, and how to search everywhere', async () => {
     await typed('memory add "Two writers damaged the folder"')
     const found = await typed('memory search writers')
     expect([found.out.includes('Two writers'), found.err]).toEqual([true, hint])
@@ -140,7 +140,7 @@ describe('memory search in a linked folder', () => {
 })
 
 describe('--json', () => {
-  test('is what the API answers, for one and for many', async () => {
+  test('prints the response of the API for one record and for lists', async () => {
     const [task] = await listed('tasks')
     // What the reader may do depends on how they signed in.
     const { can: _, ...body } = (await office.api<{ can: object }>('GET', `/api/tasks/${task?.id}`)).body
@@ -169,7 +169,7 @@ describe('--json', () => {
     expect(items).not.toBeEmpty()
   }, 300_000)
 
-  test('goes on where a list ended, to as many as are wanted or to the end', async () => {
+  test('continues a list with --cursor, up to --limit or to the end with --all', async () => {
     const page = async (...more: string[]) =>
       JSON.parse((await home.within(work, ['activity', 'list', '--json', ...more])).out) as {
         items: { id: string }[]
@@ -195,7 +195,7 @@ describe('--json', () => {
     expect(none).toEqual({ code: 0, out: '', err: 'No activity yet.\n' })
   }, 300_000)
 
-  test('says also what went wrong, on stderr, whatever it is', async () => {
+  test('prints every error as JSON on standard error', async () => {
     const problem = async (...args: string[]) => {
       const { code, out, err } = await home.within(work, [...args, '--json'])
       expect(out).toBe('')
@@ -227,7 +227,7 @@ describe('--json', () => {
     expect(await problem('whoami', '--profile', 'nix')).toMatchObject({ code: 4, problem: { code: 'not_found' } })
   })
 
-  test('a reader that has seen enough ends it without a word', async () => {
+  test('exits silently when the reader closes the pipe', async () => {
     const run = Bun.spawn(['bash', '-c', `set -o pipefail; "$0" activity list -n 200 --json | head -1`, BINARY], {
       env: { PATH: process.env.PATH, HOME: folder(), ...home.env },
       stdout: 'pipe',
@@ -272,7 +272,7 @@ describe('exit codes', () => {
     expect([run.code, run.out, told.test(run.err) ? '' : run.err]).toEqual([code, '', ''])
   })
 
-  test('an API key for reading may not write, and one that makes no tokens says who does', async () => {
+  test('3 for an API key without the permission, with what to do instead', async () => {
     const env = { XDG_CONFIG_HOME: folder() }
     await tutti(['login', office.url, '--with-token'], {
       env,
@@ -287,7 +287,7 @@ describe('exit codes', () => {
     })
   })
 
-  test('6 when the server is away', async () => {
+  test('6 when the server cannot be reached', async () => {
     const env = { XDG_CONFIG_HOME: folder() }
     const other = await Office.open()
     await tutti(['login', other.url, '--with-token'], { env, stdin: await other.key() })
@@ -305,11 +305,11 @@ describe('exit codes', () => {
   }, 300_000)
 })
 
-describe('names', () => {
+describe('commands', () => {
   const made = async (path: string, body: object) =>
     (await office.api<{ id: string; slug: string; key: string }>('POST', path, body)).body
 
-  test('an id, its beginning, a slug, a key or a number', async () => {
+  test('accept an id, its beginning, a slug, a key or a number as reference', async () => {
     const [project, task] = [
       await made('/api/projects', { name: 'Names', key: 'NAM' }),
       await made('/api/projects/tutti/tasks', { title: 'x' }),
@@ -367,7 +367,7 @@ describe('names', () => {
     expect(JSON.parse(newer.out)).toMatchObject({ supersedes: decision.id })
   }, 300_000)
 
-  test('what fits several names them, and what fits none says what could be meant', async () => {
+  test('list the matches of an ambiguous reference, and suggest names for an unknown one', async () => {
     const twins = async () =>
       [await made('/api/notes', { title: 'Twin one' }), await made('/api/notes', { title: 'Twin two' })] as const
     let [a, b] = await twins()
@@ -397,7 +397,7 @@ describe('names', () => {
     expect((await home.run('tasks', 'lst')).err).toContain('Did you mean one of list, ls?')
   })
 
-  test('the team that commands are about is chosen here, and only here', async () => {
+  test('use the team that tutti teams use chose on this computer', async () => {
     const { slug } = await made('/api/teams', { name: 'Chosen' })
     const other = await office.signedIn()
     expect((await other.run('teams', 'use', slug)).code).toBe(0)
@@ -414,7 +414,7 @@ describe('names', () => {
     expect((await home.within(linked, ['link'])).code).toBe(4)
   }, 300_000)
 
-  test('what is there can be taken away again', async () => {
+  test('clear optional fields with none', async () => {
     const key = (
       (await typed('tasks create x -l a -l b -a me --due 2027-01-31 -d y --json')).out.match(
         /"key": "(\S+)"/,
@@ -432,7 +432,7 @@ describe('names', () => {
 })
 
 describe('a linked folder', () => {
-  test('names the default project, below it as well', async () => {
+  test('sets the default project, also in its subfolders', async () => {
     await home.run('projects', 'create', 'Other', '--key', 'OTH')
     const deep = join(work, 'src', 'deep')
     mkdirSync(deep, { recursive: true })
@@ -452,7 +452,7 @@ describe('a linked folder', () => {
     expect((await home.run('tasks', 'create', 'x')).err).toContain('No project given')
   })
 
-  test('holds no secret; one of another server says nothing, a damaged one is refused', async () => {
+  test('contains no secret, is ignored for another server, and refused if damaged', async () => {
     const linked = readFileSync(join(work, '.tutti.json'), 'utf8')
     expect(Object.keys(JSON.parse(linked) as object)).toEqual(['server', 'team', 'project', 'slug'])
     const other = folder()

@@ -39,7 +39,7 @@ async function withoutNetwork(...command: string[]): Promise<Watched> {
 const loopback = (address: string): boolean => /^(127\.|::1$|::ffff:127\.)/.test(address)
 
 test.skipIf(!able)(
-  'nothing is called on the way from the start to an upgrade, on a machine without a network',
+  'from start to upgrade, no connection to the outside is opened',
   async () => {
     const { code, out, err, reached } = await withoutNetwork(
       process.execPath,
@@ -55,7 +55,7 @@ test.skipIf(!able)(
   300_000,
 )
 
-test.skipIf(!able)('a call to the outside would be noticed, by address and by name', async () => {
+test.skipIf(!able)('a connection to the outside would be noticed, by address and by name', async () => {
   const byAddress = await withoutNetwork('bash', '-c', 'exec 3<>/dev/tcp/192.0.2.1/80')
   expect([...byAddress.reached]).toEqual(['192.0.2.1'])
   const { reached } = await withoutNetwork(process.execPath, '-e', 'await fetch("http://tutti.example").catch(() => 0)')

@@ -66,7 +66,7 @@ describe('tutti serve --demo', () => {
   const follow = (url: string, secret: string) =>
     fetch(`${url}/api/auth/magic-link/verify`, json('POST', { token: secret }))
 
-  test('has a folder of its own and prints a link to sign in; later starts change only the link', async () => {
+  test('uses its own folder and prints a sign-in link; later starts change only the link', async () => {
     const cwd = folder()
     const at = '2026-11-17T16:12:00.000Z'
     const first = await demo(cwd, '--at', at)
@@ -98,13 +98,13 @@ describe('tutti serve --demo', () => {
     ])
   })
 
-  test('is the only server whose clock can be stopped', async () => {
+  test('is the only mode that accepts --at', async () => {
     const refused = await tutti(['serve', '--at', '2026-11-17T16:12:00Z', '--data-dir', folder()])
     expect([refused.code, refused.out]).toEqual([2, ''])
     expect(refused.err).toContain('--at needs --demo')
   })
 
-  test('puts nothing among the things of people, and does not serve then', async () => {
+  test('refuses to run on a data folder of a real server', async () => {
     const dir = folder()
     expect((await createAdmin(dir)).code).toBe(0)
     const refused = await tutti(['serve', '--demo', '--port', '0', '--data-dir', dir])
@@ -126,7 +126,7 @@ describe('tutti serve --demo', () => {
 })
 
 describe('tutti migrate', () => {
-  test('looks without making a database, then makes one', async () => {
+  test('creates no database with --dry-run, and one without it', async () => {
     const dir = folder()
     const at = ['--data-dir', dir]
     for (const words of [['status'], ['--dry-run'], ['up', '--dry-run']]) {
@@ -142,7 +142,7 @@ describe('tutti migrate', () => {
     })
   })
 
-  test('applies what is pending, and only then', async () => {
+  test('applies pending migrations once', async () => {
     const dir = folder()
     const at = ['--data-dir', dir]
     // The last one, whatever it does, as if it had never run: its guard is its row.
@@ -165,7 +165,7 @@ describe('tutti migrate', () => {
     })
   })
 
-  test('asks a running server, and does not open its files', async () => {
+  test('asks a running server instead of opening its files', async () => {
     const server = kept(await serve())
     const at = ['--data-dir', server.dir]
     for (const words of [[], ['up'], ['status'], ['--dry-run']])
@@ -174,7 +174,7 @@ describe('tutti migrate', () => {
     expect(server.output()).not.toContain('"error"')
   })
 
-  test('says clearly that the database is newer, with the server and without', async () => {
+  test('reports a newer database, with and without a running server', async () => {
     const dir = folder()
     await inside(dir, `insert into migrations (id) values ('9999_tomorrow')`)
     for (const words of [[], ['status'], ['--dry-run']]) {
@@ -188,13 +188,13 @@ describe('tutti migrate', () => {
     })
   })
 
-  test('is the same on a terminal', async () => {
+  test('prints the same on a terminal', async () => {
     const dir = folder()
     expect(await onTerminal(['migrate', '--data-dir', dir])).toEqual({ code: 0, shown: `Up to date (${newest}).\n` })
   })
 })
 
-test('tutti seed says what it made and what it kept, with an administrator only', async () => {
+test('tutti seed prints what it created and what existed, and needs an administrator', async () => {
   const dir = folder()
   const refused = await tutti(['seed', '--data-dir', dir])
   expect([refused.code, refused.out]).toEqual([5, ''])
@@ -244,7 +244,7 @@ describe('tutti config', () => {
     } else if (name !== 'DATA_DIR') values[name] = 'something'
   }
 
-  test('shows every setting from the environment, and no secret in any of them', async () => {
+  test('shows every setting from the environment, without secrets', async () => {
     const dir = folder()
     const shown = await tutti(['config', '--json', '--data-dir', dir], { env: values })
     expect(shown.err).toBe('')
@@ -266,7 +266,7 @@ describe('tutti config', () => {
     expect(forPeople.out.split('\n')).toHaveLength(Object.keys(settings).length + 2)
   })
 
-  test('says where each came from; an option wins over the environment, and that over the file', async () => {
+  test('shows the source of each value: option before environment before file', async () => {
     const dir = folder()
     writeFileSync(join(dir, 'config.env'), 'PORT=1111\nLOG_LEVEL=warn\nBACKUP_KEEP=3\n')
     const { out } = await tutti(['config', '--json', '--data-dir', dir], { env: { LOG_LEVEL: 'error' } })
@@ -281,7 +281,7 @@ describe('tutti config', () => {
     expect(JSON.parse((await tutti(['config', '--json', '--data-dir', folder()])).out).file).toBeNull()
   })
 
-  test('names every problem at once, and hides what is in a bad address', async () => {
+  test('reports all invalid settings at once, without the content of a bad address', async () => {
     const env = { PORT: 'many', EMBEDDINGS_URL: `ftp://me:${SECRET}@host`, DATABASE_URL: `mysql://me:${SECRET}@host` }
     const bad = await tutti(['config', '--data-dir', folder()], { env })
     expect([bad.code, bad.out]).toEqual([2, ''])
@@ -289,7 +289,7 @@ describe('tutti config', () => {
     expect(bad.err).not.toContain(SECRET)
   })
 
-  test('fits a narrow terminal, where it is coloured', async () => {
+  test('fits a narrow terminal in colour', async () => {
     const { shown, code } = await onTerminal(['config', '--data-dir', folder()], { columns: 70 })
     expect(code).toBe(0)
     expect(shown).toContain('\x1b[2m')
@@ -301,7 +301,7 @@ describe('tutti config', () => {
   })
 })
 
-test('a data folder that others may write to is refused as not allowed', async () => {
+test('a data folder that others can write to is refused with exit code 3', async () => {
   const dir = join(folder(), 'data')
   mkdirSync(dir)
   chmodSync(dir, 0o777)
@@ -317,7 +317,7 @@ test('a data folder that others may write to is refused as not allowed', async (
 })
 
 test.skipIf(!process.env.TEST_DATABASE_URL)(
-  'a second server in the folder of another leaves it its control socket',
+  'a second server on the same folder leaves the control socket of the first alone',
   async () => {
     const { url, drop } = await freshDatabase()
     const [dir, env] = [folder(), { DATABASE_URL: url, EMBEDDINGS: 'off' }]

@@ -14,7 +14,7 @@ afterAll(() => Promise.all(stops.map((stop) => stop())))
 const post = (server: Served, path: string, body: object) => fetch(server.url + path, json('POST', body))
 
 describe('tutti outbox', () => {
-  test('prints what waits, also while no server runs, and nothing that was used', async () => {
+  test('prints unsent mail, also while no server is running, but no used codes', async () => {
     const server = await running()
     const outbox = (...options: string[]) => tutti(['outbox', '--data-dir', server.dir, ...options])
     expect(await outbox()).toEqual({ code: 0, out: '', err: 'No unsent mail.\n' })
@@ -43,7 +43,7 @@ describe('tutti outbox', () => {
     expect(after.out).toContain(`${server.url}/magic#svc_one_`)
   })
 
-  test('bad input is exit code 2', async () => {
+  test('exits with code 2 for bad input', async () => {
     expect((await tutti(['outbox', '--wat'])).code).toBe(2)
   })
 })

@@ -12,11 +12,11 @@ beforeAll(async () => {
 })
 afterAll(() => office.server.kill())
 
-describe('an API key', () => {
+describe('tutti login --with-token', () => {
   const withKey = (home: Home, stdin: string, ...args: string[]) =>
     tutti(['login', office.url, '--with-token', ...args], { env: home.env, stdin })
 
-  test('comes on standard input, and is forgotten but not revoked', async () => {
+  test('reads the key from standard input; logout deletes it here without revoking it', async () => {
     const home = new Home(office)
     const key = await office.key()
     const login = await withKey(home, `${key}\n`)
@@ -27,7 +27,7 @@ describe('an API key', () => {
     expect((await office.api('GET', '/api/auth/me', undefined, key)).status).toBe(200)
   })
 
-  test('for a few things only is still one', async () => {
+  test('accepts a key with few scopes', async () => {
     const home = new Home(office)
     expect(await withKey(home, await office.key(['notes:read']))).toMatchObject({
       code: 0,
@@ -41,7 +41,7 @@ describe('an API key', () => {
     expect((await home.run('status')).code).toBe(0)
   })
 
-  test('what is none is refused, and nothing is stored', async () => {
+  test('refuses input that is not an API key, and stores nothing', async () => {
     const home = new Home(office)
     for (const [stdin, code, told] of [
       ['', 2, 'not a complete API key'],
@@ -59,8 +59,8 @@ describe('an API key', () => {
   })
 })
 
-describe('the wrong server', () => {
-  test('is told apart from a bug', async () => {
+describe('a wrong or hostile server', () => {
+  test('is reported as such, not as a bug', async () => {
     const home = new Home(office)
     const seen: string[] = []
     const other = Bun.serve({
@@ -131,7 +131,7 @@ describe('the wrong server', () => {
   }
   const problem = (error: string) => ({ code: 'invalid.device', status: 400, detail: 'no', error })
 
-  test('slow_down makes it wait five seconds longer; it gives up when the code has expired', async () => {
+  test('can slow the polling down by five seconds; polling ends when the code expires', async () => {
     const slow = evil({
       // After 1, 2 and 8 seconds, with five to spare; the fourth would come after 14.
       '/api/auth/device/request': () => ({ ...started, expiresIn: 13 }),
@@ -155,7 +155,7 @@ describe('the wrong server', () => {
     await gone.stop()
   }, 300_000)
 
-  test('cannot steer the terminal, nor have anything opened that is no page', async () => {
+  test('cannot control the terminal, and only web pages are opened', async () => {
     const home = new Home(office)
     for (const verificationUri of ['file:///etc/passwd', 'javascript:alert(1)', 'x-evil://go', ''])
       await using({ '/api/auth/device/request': () => ({ ...started, verificationUri }) }, async (address) =>
@@ -173,7 +173,7 @@ describe('the wrong server', () => {
     expect(existsSync(home.file)).toBe(false)
   })
 
-  test('that talks nonsense is not asked without a pause and without an end', async () => {
+  test('with invalid answers is polled with pauses and not forever', async () => {
     const home = new Home(office)
     for (const nonsense of [{ expiresIn: undefined }, { expiresIn: 'x' }, { userCode: 1 }])
       await using({ '/api/auth/device/request': () => ({ ...started, ...nonsense }) }, async (address) =>
@@ -201,8 +201,8 @@ describe('the wrong server', () => {
   }
 })
 
-describe('the file', () => {
-  test('that others can read is refused, and one that is damaged', async () => {
+describe('the credentials file', () => {
+  test('is refused if others can read it or if it is damaged', async () => {
     const home = new Home(office)
     await tutti(['login', office.url, '--with-token'], { env: home.env, stdin: await office.key() })
     for (const mode of [0o644, 0o640, 0o604]) {
@@ -253,7 +253,7 @@ describe('the file', () => {
   }, 300_000)
 })
 
-test('credentials are in the home folder by default', async () => {
+test('credentials are stored in the home folder by default', async () => {
   const home = folder()
   mkdirSync(join(home, '.config', 'tutti'), { recursive: true, mode: 0o755 })
   expect(

@@ -13,8 +13,8 @@ const AWKWARD = `a b%h $HOME "q" 'x' \\ <&> é`
 /** systemd starts nothing whose path has quotes or a backslash. */
 const BIN = 'a b%h $HOME <&> é'
 
-describe('the unit', () => {
-  test('is printed and nothing is written', async () => {
+describe('the unit file', () => {
+  test('is printed with --print, and nothing is written', async () => {
     const home = folder()
     const env = { HOME: home, XDG_CONFIG_HOME: join(home, 'config') }
     const dir = join(folder(), 'data')
@@ -31,7 +31,7 @@ describe('the unit', () => {
     ).toBe(out)
   })
 
-  test('keeps where to listen, and a settings file; what else the environment says is not lost silently', async () => {
+  test('contains host, port and settings file; other environment settings are refused', async () => {
     const dir = folder()
     const file = join(folder(), 'my settings.env')
     writeFileSync(file, 'LOG_LEVEL=warn\n')
@@ -55,7 +55,7 @@ describe('the unit', () => {
   })
 
   test.skipIf(!has('systemd-analyze'))(
-    'passes the check of systemd itself, for root and for users, with awkward names',
+    'passes systemd-analyze for root and for users, with unusual names',
     async () => {
       const dir = join(folder(), AWKWARD)
       const binary = await installed(BIN)
@@ -131,7 +131,7 @@ describe.skipIf(!root || !has('systemctl') || !has('unshare'))('with a real syst
   })
   afterAll(() => systemd.stop())
 
-  test('before: nothing is installed', async () => {
+  test('status says that no service is installed', async () => {
     const told = await service(['status', '--json', ...at])
     expect([told.code, JSON.parse(told.out)]).toMatchObject([
       4,
@@ -142,7 +142,7 @@ describe.skipIf(!root || !has('systemctl') || !has('unshare'))('with a real syst
     expect([gone.code, gone.out]).toEqual([4, ''])
   })
 
-  test('install starts it, and says where; it comes back after a kill', async () => {
+  test('install starts the server and prints its address; systemd restarts it after a kill', async () => {
     const done = await install()
     expect(done.code).toBe(0)
     expect(done.err).toContain('Wrote /etc/systemd/system/tutti.service\n')
@@ -165,7 +165,7 @@ describe.skipIf(!root || !has('systemctl') || !has('unshare'))('with a real syst
     expect(again.pid).not.toBe(status.pid)
   })
 
-  test('the same once more changes nothing; another one is not written over without a word', async () => {
+  test('install is repeatable, and replaces a different unit file only with --yes', async () => {
     expect((await install()).code).toBe(0)
     const unit = (await systemd.run(['cat', '/etc/systemd/system/tutti.service'])).out
     const refused = await install('--host', '127.0.0.1')
@@ -177,7 +177,7 @@ describe.skipIf(!root || !has('systemctl') || !has('unshare'))('with a real syst
     expect(await health()).toBe(200)
   })
 
-  test('uninstall stops it and keeps the data', async () => {
+  test('uninstall stops the server and keeps the data', async () => {
     const done = await service(['uninstall'])
     expect([done.code, done.err, done.out]).toEqual([
       0,
@@ -189,7 +189,7 @@ describe.skipIf(!root || !has('systemctl') || !has('unshare'))('with a real syst
     expect((await systemd.run(['systemctl', 'is-enabled', 'tutti'])).code).not.toBe(0)
   })
 
-  test('runs as somebody else, in a folder that is made for them', async () => {
+  test('install --user creates the data folder for that user', async () => {
     const theirs = join(folder(), 'theirs')
     chmodSync(join(theirs, '..'), 0o755)
     const done = await service(['install', '--user', 'daemon', '--port', String(port), '--data-dir', theirs, '--json'])
@@ -209,7 +209,7 @@ describe.skipIf(!root || !has('systemctl') || !has('unshare'))('with a real syst
     expect([stranger.code, existsSync('/etc/systemd/system/tutti.service')]).toEqual([6, false])
   })
 
-  test('the tunnel of this machine: online, back after a kill, and gone', async () => {
+  test('install --tunnel keeps the tunnel online after a kill, until uninstall', async () => {
     const server = fakeServer()
     const config = join(folder(), AWKWARD)
     const env = { XDG_CONFIG_HOME: config }
@@ -250,7 +250,7 @@ describe.skipIf(!root || !has('systemctl') || !has('unshare'))('with a real syst
     await server.stop()
   })
 
-  test('settings that the server would refuse are refused before anything is written', async () => {
+  test('install refuses invalid settings before it writes anything', async () => {
     const bad = join(folder(), 'data')
     mkdirSync(bad, { mode: 0o700 })
     writeFileSync(join(bad, 'config.env'), 'NO_SUCH_SETTING=1\n')
@@ -284,7 +284,7 @@ function fakeServer() {
   return { url: `http://127.0.0.1:${server.port}`, opened: () => opened, stop: () => server.stop(true) }
 }
 
-test('without a service manager it says so, with the exit code for it', async () => {
+test('tutti service reports a missing service manager', async () => {
   const bin = folder()
   const home = folder()
   const env = { PATH: bin, HOME: home, XDG_CONFIG_HOME: join(home, 'config') }

@@ -32,7 +32,7 @@ async function json<T>(home: Home, ...args: string[]): Promise<T> {
 
 const copies = (home: Home) => join(home.env.XDG_CONFIG_HOME, 'tutti/copies')
 
-test('work goes on without the server, and arrives once', async () => {
+test('changes made offline arrive at the server once', async () => {
   const [file = ''] = readdirSync(copies(laptop)).filter((name) => name.endsWith('.sqlite'))
   expect(statSync(join(copies(laptop), file)).mode & 0o777).toBe(0o600)
   await server.kill()
@@ -67,7 +67,7 @@ test('work goes on without the server, and arrives once', async () => {
   expect((await desktop.run('tasks', 'show', 'MY-1', '--offline')).out).toMatch(/Labels +db, train/)
 }, 300_000)
 
-test('an agent goes on without the server, with the rights of its token', async () => {
+test('tutti mcp works offline with the rights of its token', async () => {
   const work = folder()
   await laptop.within(work, ['link', 'MY'])
   const connect = async () => {
@@ -121,7 +121,7 @@ test('an agent goes on without the server, with the rights of its token', async 
   await client.close()
 }, 300_000)
 
-test('what both changed is a conflict that either side can win', async () => {
+test('a field changed on two computers is a conflict that can be resolved for either', async () => {
   for (const [home, title] of [
     [laptop, 'Title of the laptop'],
     [desktop, 'Title of the desktop'],
@@ -139,7 +139,7 @@ test('what both changed is a conflict that either side can win', async () => {
   expect((await desktop.run('sync', 'conflicts')).err).toContain('No conflicts.')
 }, 300_000)
 
-test('what the server refuses is kept', async () => {
+test('changes that the server rejects are kept', async () => {
   await laptop.run('projects', 'create', 'Short', '--key', 'SH')
   await laptop.run('sync')
   await laptop.run('tasks', 'create', 'Too late', '-p', 'SH', '--offline')
@@ -155,7 +155,7 @@ test('what the server refuses is kept', async () => {
   expect((await desktop.run('tasks', 'show', 'SH-1')).out).toContain('Too late')
 }, 300_000)
 
-test('--watch sends and receives until it is stopped, also after the server was away', async () => {
+test('sync --watch sends and receives until it is stopped, also after an outage', async () => {
   const watching = Bun.spawn([BINARY, 'sync', '--watch'], {
     env: { PATH: process.env.PATH ?? '', HOME: folder(), ...laptop.env },
     stdout: 'pipe',
@@ -198,7 +198,7 @@ test('--watch sends and receives until it is stopped, also after the server was 
   expect(out).toContain('Unsent')
 }, 300_000)
 
-test('a computer without a network exchanges files', async () => {
+test('a computer without a network syncs by files', async () => {
   const island = new Home(office)
   const dir = folder()
   const [out, back] = [join(dir, 'out.tutti'), join(dir, 'back.tutti')]
@@ -229,7 +229,7 @@ test('a computer without a network exchanges files', async () => {
   expect((await laptop.run('sync', 'carry', out, back, '--yes', '--force')).code).toBe(2)
 }, 300_000)
 
-test('an export is whole or refused', async () => {
+test('an incomplete export is refused by import', async () => {
   const file = join(folder(), 'tutti.ndjson')
   expect((await laptop.run('export', file, '-p', 'MY')).out).toMatch(/^Saved \d+ records to /)
   expect((await laptop.run('export', file)).code).toBe(5)
@@ -240,7 +240,7 @@ test('an export is whole or refused', async () => {
   expect(await laptop.run('import', file)).toMatchObject({ code: 2, err: expect.stringContaining('cut off') })
 }, 300_000)
 
-test('off deletes the copy and ends the device', async () => {
+test('sync off deletes the copy and ends the device', async () => {
   expect((await desktop.run('sync', 'off')).out).toContain('Deleted')
   expect(readdirSync(copies(desktop))).toEqual([])
   expect((await desktop.run('sync')).code).toBe(4)

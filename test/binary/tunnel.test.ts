@@ -43,7 +43,7 @@ afterAll(async () => {
   office.server.kill()
 })
 
-test('connects, serves, and is listed, changed and deleted', async () => {
+test('a tunnel connects, serves, and can be listed, changed and deleted', async () => {
   const { run } = home
   expect((await run('tunnel', 'list')).err).toContain('Connect this machine: tutti tunnel up --http web=3000')
   expect((await run('tunnel', 'add', 'api=8080')).err).toContain('This machine has no tunnel yet.')
@@ -84,7 +84,7 @@ test('connects, serves, and is listed, changed and deleted', async () => {
   rmSync(file)
 }, 300_000)
 
-test('runs commands of the machine, opens its services here, and tells its own log', async () => {
+test('a tunnel runs commands, opens services locally, and shows its log', async () => {
   const { run } = home
   const port2 = freePort()
   const child = up('--name', 'Workshop', '--http', `web=${service.port}`)
@@ -218,7 +218,7 @@ test('runs commands of the machine, opens its services here, and tells its own l
   rmSync(file)
 }, 300_000)
 
-test('claims with a nonce from standard input, so that the list of processes does not show it', async () => {
+test('tutti tunnel up --claim - reads the nonce from standard input', async () => {
   const { body } = await office.api<TunnelRegistered>('POST', '/api/tunnels/register', { name: 'Claimed' })
   const child = Bun.spawn([BINARY, 'tunnel', 'up', '--json', '--claim', '-', '--server', office.url], {
     env: { ...bareEnv, ...home.env },

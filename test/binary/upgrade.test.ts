@@ -114,7 +114,7 @@ async function installation(env?: Env) {
   return { binary, dir, status, works, left: () => readdirSync(dirname(binary)).sort() }
 }
 
-describe('what is refused leaves everything as it was', () => {
+describe('a refused upgrade changes nothing', () => {
   let home: Awaited<ReturnType<typeof installation>>
   beforeAll(async () => {
     home = await installation()
@@ -128,7 +128,7 @@ describe('what is refused leaves everything as it was', () => {
     expect(home.left()).toEqual(['tutti'])
   }
 
-  test('no such file, no sum, another sum, no program', async () => {
+  test('if the file or checksum is missing or wrong, or the file is no program', async () => {
     await refused(4, 'not found', '--file', '/no/such/file')
     const lone = join(folder(), 'tutti')
     linkSync(next, lone)
@@ -151,7 +151,7 @@ describe('what is refused leaves everything as it was', () => {
     await refused(2, 'number of seconds', '--file', next, '--sha256', sum, '--wait', 'long')
   })
 
-  test('a server that runs and is no service', async () => {
+  test('if a server runs that is not a service', async () => {
     const server: Served = await serve({ dir: home.dir })
     stops.push(() => server.kill())
     await refused(5, `pid ${server.pid}`, '--file', next, '--sha256', sum)
@@ -159,7 +159,7 @@ describe('what is refused leaves everything as it was', () => {
     await server.stop()
   })
 
-  test('on a terminal the same is said', async () => {
+  test('and prints the same on a terminal', async () => {
     const { code, shown } = await onTerminal(['upgrade', '--file', '/no/such/file', '--data-dir', home.dir])
     expect([code, Bun.stripANSI(shown)]).toEqual([4, 'tutti: File /no/such/file not found.\n'])
   })
@@ -182,8 +182,8 @@ describe('what is refused leaves everything as it was', () => {
   })
 })
 
-describe('the next version', () => {
-  test('comes up with a copy of the data first, then takes the place; there is a way back', async () => {
+describe('an upgrade', () => {
+  test('tries the new version on a copy of the data, replaces the binary, and can be reversed', async () => {
     const { binary, dir, works, left, status } = await installation()
     writeFileSync(join(dirname(next), 'SHA256SUMS'), `${'0'.repeat(64)}  other\n${sum} *tutti\n`)
     const done = await run(command(binary, dir, '--file', next, '--json'))
@@ -202,7 +202,7 @@ describe('the next version', () => {
     expect(await works()).toBe(manifest.version)
   })
 
-  test('that crashes, hangs, or fails after it changed the data: the old one stays, with its data', async () => {
+  test('keeps the old version and its data if the new one crashes, hangs or fails', async () => {
     const { binary, dir, works, left, status } = await installation()
     const before = identity(binary)
     const bad: [string, string][] = [
@@ -230,7 +230,7 @@ describe('the next version', () => {
     expect(await works()).toBe(manifest.version)
   }, 300_000)
 
-  test('before there is any data', async () => {
+  test('works before there is any data', async () => {
     const binary = await installed()
     const dir = join(folder(), 'data')
     const done = await run(command(binary, dir, '--file', next, '--sha256', sum))
@@ -239,7 +239,7 @@ describe('the next version', () => {
     expect([await version(binary), readdirSync(dir)]).toEqual([NEXT, []])
   })
 
-  test('another one at the same time is refused, and takes nothing away from the first', async () => {
+  test('is refused while another one runs', async () => {
     const { binary, dir, left } = await installation()
     const mayEnd = join(folder(), 'may-end')
     const slow = pretend(`until [ -e ${mayEnd} ]; do sleep 0.1; done; exit 1`)
@@ -256,7 +256,7 @@ describe('the next version', () => {
     expect(left()).toEqual(['tutti'])
   }, 300_000)
 
-  test('kill -9 at any moment leaves a binary that works, and all data', async () => {
+  test('leaves a working binary and all data after kill -9 at any moment', async () => {
     for (let round = 0; round < (process.env.SOAK ? 40 : 4); round++) {
       // A new one each time, because the trial that an earlier round left behind may still be stopping in its folder.
       const { binary, dir, works } = await installation()
@@ -289,7 +289,7 @@ describe('the next version', () => {
 const interrupting = (seen = '/dev/null') =>
   pretend(`case "$*" in *--trial*) echo "$@" >${seen}; kill -INT $PPID ;; esac; exec ${next} "$@"`)
 
-test('who stops it while the new one is tried has the old one, with its data', async () => {
+test('an upgrade stopped during the trial keeps the old version and its data', async () => {
   const { binary, dir, works, left } = await installation()
   const seen = join(folder(), 'arguments')
   const file = interrupting(seen)
@@ -302,8 +302,8 @@ test('who stops it while the new one is tried has the old one, with its data', a
   expect([await works(), left()]).toEqual([manifest.version, ['tutti']])
 }, 300_000)
 
-describe.skipIf(!process.env.TEST_DATABASE_URL)('on Postgres', () => {
-  test('once the new one has changed the database, nobody is left with the old one', async () => {
+describe.skipIf(!process.env.TEST_DATABASE_URL)('an upgrade on Postgres', () => {
+  test('finishes despite a signal once the new version has migrated the database', async () => {
     const { url, drop } = await freshDatabase()
     stops.push(drop)
     const env = { DATABASE_URL: url }
@@ -313,7 +313,7 @@ describe.skipIf(!process.env.TEST_DATABASE_URL)('on Postgres', () => {
     expect(await works()).toBe(NEXT)
   }, 300_000)
 
-  test('a version that fails after it changed the database: all data is brought back', async () => {
+  test('restores all data if the new version fails after it migrated the database', async () => {
     const { url, drop } = await freshDatabase()
     stops.push(drop)
     const env = { DATABASE_URL: url }
@@ -336,9 +336,9 @@ describe.skipIf(!process.env.TEST_DATABASE_URL)('on Postgres', () => {
 })
 
 describe.skipIf(process.getuid?.() !== 0 || !Bun.which('systemctl') || !Bun.which('unshare'))(
-  'as a service, with a real systemd',
+  'an upgrade of a service, with a real systemd',
   () => {
-    test('it is stopped, upgraded and started again; a version that does not come up gives way to the old one', async () => {
+    test('stops, upgrades and starts the service, and goes back to the old version if it does not start', async () => {
       const { binary, dir } = await installation()
       writeFileSync(join(dir, 'config.env'), 'DB_MIN_FREE_MB=0\n', { mode: 0o600 })
       const systemd = await Systemd.start()

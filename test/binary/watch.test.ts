@@ -61,7 +61,7 @@ const update = async (key: string, status: string): Promise<void> => {
   expect((await office.api('PATCH', `/api/tasks/${key}`, { status })).status).toBe(200)
 }
 
-test('watch prints what happens in plain words, goes on when the server has restarted, and ends well', async () => {
+test('watch prints events in plain English, reconnects after a restart, and exits with 0', async () => {
   const team = start('watch')
   const project = start('watch', '-p', 'MY', '--type', 'task.completed', '--type', 'note.created')
   await Promise.all([team.until('Ctrl-C', 'err'), project.until('Watching Mine', 'err')])
@@ -88,7 +88,7 @@ test('watch prints what happens in plain words, goes on when the server has rest
   expect(some.out).toMatch(/^\S+ {2}Grace Hopper completed \S+ Lock it\n$/)
 }, 300_000)
 
-test('watch --json prints one event a line, and nothing else', async () => {
+test('watch --json prints one event per line and nothing else', async () => {
   const watching = start('watch', '--json', '-p', 'mine')
   const heard = watching.until('\n')
   let isHeard = false
@@ -118,7 +118,7 @@ test('watch --json prints one event a line, and nothing else', async () => {
     })
 }, 300_000)
 
-test('wait ends when the task gets there, or at once if it is there', async () => {
+test('wait ends when the task reaches the state, or at once if it already has', async () => {
   const key = await create('Wait for it')
   const other = await create('And for this')
   const done = start('wait', key, '--timeout', '1h')
@@ -142,7 +142,7 @@ test('wait ends when the task gets there, or at once if it is there', async () =
   expect(terminal).toEqual({ code: 0, shown: `${key} is done.\n` })
 }, 300_000)
 
-test('wait knows the gates and reviews of a feature', async () => {
+test('wait accepts gates and review verdicts of a feature', async () => {
   const { body: feature } = await office.api<{ id: string }>('POST', '/api/projects/mine/features', {
     title: 'Folder lock',
     kind: 'chore',
@@ -167,7 +167,7 @@ test('wait knows the gates and reviews of a feature', async () => {
   expect((await home.run('wait', feature.id, '--until', 'changes_requested')).code).toBe(0)
 }, 300_000)
 
-test('wait says clearly why it gives up', async () => {
+test('wait prints why it gives up', async () => {
   const key = await create('Never done')
   const late = await home.run('wait', key, '--timeout', '1s')
   expect(late).toEqual({ code: 6, out: '', err: `tutti: ${key} is still todo after 1s.\n` })

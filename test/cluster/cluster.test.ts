@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => cluster.stop())
 
 test(
-  'HAProxy asks without a Host whether an instance is ready, and all of them are',
+  'the health checks of HAProxy, which send no Host header, find all instances ready',
   async () => {
     await cluster.proxy.ready(3)
     expect((await cluster.ask('GET', '/health/ready')).status).toBe(200)
@@ -35,7 +35,7 @@ test(
 )
 
 test(
-  'HTTP+SSE by turns: every message reaches its stream',
+  'every HTTP+SSE message reaches its stream, whichever instance receives it',
   async () => {
     const stream = await openRaw(cluster.proxy.url, token)
     for (let id = 1; id <= 9; id++) {
@@ -80,7 +80,7 @@ test(
 )
 
 test(
-  'instances killed under load: no confirmed write is lost, none is there twice',
+  'killing instances under load loses and repeats no confirmed write',
   async () => {
     const load = writeThrough(cluster.proxy.url, cluster.key)
     for (let round = 0; round < rounds(2, 7); round++) {
@@ -116,7 +116,7 @@ test(
 )
 
 test(
-  'the machine of the primary is lost under load: a standby takes over, and nothing that was confirmed is lost',
+  'if the primary is lost under load, a standby takes over and no confirmed write is lost',
   async () => {
     for (let round = 0; round < rounds(1, 3); round++) {
       const load = writeThrough(cluster.proxy.url, cluster.key)
@@ -135,7 +135,7 @@ test(
 )
 
 test(
-  'without a synchronous standby writes get 503 and reads go on; afterwards each write is there once',
+  'without a synchronous standby, writes return 503 and reads work; later each write exists once',
   async () => {
     const standbys = await cluster.database.standbys()
     await Promise.all(standbys.map((node) => node.kill()))

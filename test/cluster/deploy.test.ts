@@ -62,7 +62,7 @@ const at = <T = Tree>(tree: unknown, ...path: (string | number)[]): T =>
 /** Settings of a container that the server knows; others would do nothing. */
 const unknown = (names: string[]) => names.filter((name) => !(name in settings))
 
-test('the compose file parses, and sets only what the server knows (Docker itself cannot run here)', () => {
+test('the compose file parses and sets only known settings (Docker itself is not run)', () => {
   const compose = YAML.parse(example('compose/compose.yaml')) as Tree
   const services = at<Record<string, Tree>>(compose, 'services')
   expect(Object.keys(services)).toEqual(['postgres', 'tutti1', 'tutti2', 'proxy'])
@@ -77,13 +77,13 @@ test('the compose file parses, and sets only what the server knows (Docker itsel
   expect(example(`compose/${file?.split(':')[0]}`)).toContain('server tutti2 tutti2:4242')
 })
 
-test('the Dockerfile sets only what the server knows (Docker itself cannot run here)', () => {
+test('the Dockerfile sets only known settings (Docker itself is not run)', () => {
   const pairs = /^ENV (.*)$/m.exec(example('Dockerfile'))?.[1]?.split(' ') ?? []
   expect(unknown(pairs.map((pair) => pair.split('=')[0] ?? ''))).toEqual([])
   expect(pairs).toContain('PORT=4242')
 })
 
-test('the Kubernetes manifests parse and fit together (no cluster runs here)', () => {
+test('the Kubernetes manifests parse and match each other (no cluster is run)', () => {
   const documents = example('kubernetes/tutti.yaml')
     .split(/^---$/m)
     .map((text) => YAML.parse(text) as Tree)

@@ -74,19 +74,19 @@ describe.if(Boolean(process.env.SOAK))('failures of a replicated Postgres under 
   )
 
   test(
-    'the network of the primary is cut, and mended',
+    'a network partition of the primary that heals',
     () => survives('partition', { begin: (node) => node.isolate(), end: (node) => node.rejoin() }),
     LIMIT,
   )
 
   test(
-    'the machine of the primary hangs, and goes on',
+    'a primary that hangs and continues',
     () => survives('frozen primary', { begin: (node) => node.freeze(), end: (node) => node.thaw() }),
     LIMIT,
   )
 
   test(
-    'the disk of the primary is full: writes get 507 and reads go on until there is room again',
+    'a full disk of the primary: writes return 507 and reads work until there is space',
     () =>
       survives('full disk', {
         begin: (node) => node.fillDisk(),

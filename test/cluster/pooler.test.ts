@@ -46,7 +46,7 @@ const codeOf = (work: Promise<unknown>) =>
 
 const IGNORING = 'ignore_startup_parameters = jit,statement_timeout,idle_in_transaction_session_timeout'
 
-test('time limits hold for reads, writes and scripts, and none stays on a connection', async () => {
+test('timeouts apply to reads, writes and scripts, and none stays on a connection', async () => {
   for (const settings of [[], [IGNORING]]) {
     const url = await pooler('max_prepared_statements = 200', ...settings)
     const driver = await open({ url, listenUrl: database.url, statementTimeout: 1000 })
@@ -105,7 +105,7 @@ test('limits already set on the database apply and are not set again, unless the
   }
 }, 300_000)
 
-test('notifications come by LISTEN_URL; without it the start and the doctor say that none arrive', async () => {
+test('notifications arrive through LISTEN_URL; without it the start log and doctor warn', async () => {
   const url = await pooler('max_prepared_statements = 200')
   const heard: string[] = []
   const deaf = await open({ url })
@@ -127,7 +127,7 @@ test('notifications come by LISTEN_URL; without it the start and the doctor say 
   await until(async () => (await connections(driver))[0]?.said === 'notifications arrive')
 }, 300_000)
 
-test('instances behind a pooler hear each other by LISTEN_URL', async () => {
+test('instances behind a pooler receive notifications from each other through LISTEN_URL', async () => {
   const url = await pooler('max_prepared_statements = 200')
   const env = { ...settings(0, 'http://localhost'), DATABASE_URL: url, LISTEN_URL: database.url }
   const instances = [freePort(), freePort(), freePort()].map((port) => new Instance(port, env)) as [
@@ -152,7 +152,7 @@ test('instances behind a pooler hear each other by LISTEN_URL', async () => {
   await Promise.all(instances.map((instance) => instance.kill()))
 }, 300_000)
 
-test('a pooler that forgets prepared statements is named at the start', async () => {
+test('the start log names a pooler that loses prepared statements', async () => {
   const url = await pooler('max_prepared_statements = 0')
   const refused = await open({ url }).then(
     () => undefined,

@@ -73,7 +73,7 @@ const caughtUp = async (...apps: TestApp[]) => {
   for (const { app } of apps) await until(() => app.reads.isStandbyRead)
 }
 
-test('analytics and exports come from the standby, but a credential that has just written reads the primary', async () => {
+test('analytics and exports read the standby, except for a credential that has just written', async () => {
   const [t, other] = [await start(FOREVER), await start(FOREVER)]
   const ada = await person(t)
   const grace = await member(t, ada, 'member')
@@ -118,7 +118,7 @@ async function isSaved(t: TestApp, { email }: { email: string }): Promise<boolea
   return false
 }
 
-test('a backup waits until the standby has everything, and takes the primary if that fails', async () => {
+test('a backup waits until the standby has caught up, and reads the primary if it does not', async () => {
   const patient = await start(FOREVER)
   expect(await isSaved(patient, await person(patient))).toBe(true)
   expect(standby.wasAsked('declare backup')).toBe(true)
@@ -138,7 +138,7 @@ test('a backup waits until the standby has everything, and takes the primary if 
   }
 }, 300_000)
 
-test('a standby that is behind or gone harms nothing, is said once, and is read again when it is back', async () => {
+test('a standby that lags or is down is logged once, causes no errors, and is used again later', async () => {
   const t = await start({ mostBehindMs: 500 })
   const ada = await person(t)
   const notesOf = async () => (await analytics(await ada.ctx(), { id: ada.organizationId })).notes
@@ -166,7 +166,7 @@ test('a standby that is behind or gone harms nothing, is said once, and is read 
   await until(async () => (await standbyFinding(t.app.config, t.app.driver))[0]?.said.includes('had everything'))
 }, 300_000)
 
-test('what is not a standby of this database is not read, and the start says why', async () => {
+test('a database that is not a standby of the primary is not read, and the start log says why', async () => {
   const t = await start(FOREVER, primary.url)
   expect(logged.find((line) => line.includes(isNotRead))).toContain('it is not a standby')
   const ada = await person(t)
@@ -178,7 +178,7 @@ test('what is not a standby of this database is not read, and the start says why
 /** Otherwise PgBouncer lets a query wait for two minutes for a server that is away. */
 const QUICK = ['query_wait_timeout = 1', 'server_login_retry = 1']
 
-test('a standby is read through PgBouncer, and is away while its PgBouncer leads nowhere', async () => {
+test('a standby is read through PgBouncer, and counts as down while PgBouncer has no backend', async () => {
   const t = await start({ mostBehindMs: 60_000 }, await startPooler(programs, standby.url, ...QUICK))
   const ada = await person(t)
   now += 11_000
@@ -192,7 +192,7 @@ test('a standby is read through PgBouncer, and is away while its PgBouncer leads
   await until(() => said().at(-1) === 'read')
 }, 300_000)
 
-test('after a failover a standby that follows the new primary is read, and one of the old primary is not', async () => {
+test('after a failover, a standby of the new primary is read and one of the old primary is not', async () => {
   const other = await startStandby(programs, primary, 'other')
   const follow = (port: number | undefined) =>
     other.run(`alter system set primary_conninfo = '${port ? `host=127.0.0.1 port=${port} user=postgres` : ''}'`)

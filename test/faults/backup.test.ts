@@ -252,7 +252,7 @@ for (const kind of kinds) {
   )
 }
 
-test('the check above sees a hole, a missing answer and a torn moment', async () => {
+test('the consistency check detects a gap, a missing answer and a torn state', async () => {
   const driver = await (await place('pglite')).open()
   const { rows } = await driver.query(
     "select table_name from information_schema.columns where table_name = 'notes' and column_name = 'version'",
@@ -286,7 +286,7 @@ async function onTmpfs(size: string, work: (root: string) => Promise<void>): Pro
 }
 const noise = (bytes: number) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('base64')
 
-test('no room for the file: one clear line, nothing left, and the server goes on', async () => {
+test('a backup without disk space prints one clear line, leaves no file, and the server continues', async () => {
   await onTmpfs('64k', async (small) => {
     const server = await serve()
     const key = await apiKeyFor(server)
@@ -300,7 +300,7 @@ test('no room for the file: one clear line, nothing left, and the server goes on
   })
 }, 300_000)
 
-test('no room for a copy of the files: refused before it fills the disk on which the data lies', async () => {
+test('a backup is refused before a copy would fill the disk of the data', async () => {
   await onTmpfs('300m', async (root) => {
     const server = await serve({ dir: join(root, 'data') })
     const key = await apiKeyFor(server)

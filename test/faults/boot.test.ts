@@ -28,7 +28,7 @@ test(`first start killed at any moment: the next one works`, async () => {
   }
 }, 600_000)
 
-test('a migration killed at any moment is applied wholly or not at all', async () => {
+test('a migration killed at any moment is applied completely or not at all', async () => {
   const count = rounds(4, 40)
   const run = (dir: string) =>
     Bun.spawn([process.execPath, join(import.meta.dir, 'migrating.ts'), dir], {

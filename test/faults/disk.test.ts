@@ -19,7 +19,7 @@ async function onTmpfs(sizeMb: number, work: (dir: string, root: string) => Prom
   }
 }
 
-test('little room left: writes answer 507, reads go on, and it recovers by itself', async () => {
+test('with little disk space, writes return 507, reads work, and the server recovers by itself', async () => {
   await onTmpfs(400, async (dir, root) => {
     const server = await serve({ dir, env: { DB_MIN_FREE_MB: '100' } })
     const key = await apiKeyFor(server)
@@ -39,7 +39,7 @@ test('little room left: writes answer 507, reads go on, and it recovers by itsel
   })
 }, 300_000)
 
-test('the disk really fills up under load: nothing answered is lost, and it recovers when there is room', async () => {
+test('a disk that fills up under load loses no confirmed write, and the server recovers', async () => {
   await onTmpfs(170, async (dir, root) => {
     const server = await serve({ dir })
     const key = await apiKeyFor(server)

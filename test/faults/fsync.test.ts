@@ -4,7 +4,7 @@ import { apiKeyFor, folder, serve } from '../support/binary.ts'
 import { missing, writeLoad } from './load.ts'
 
 /** strace makes the Nth fsync fail. Whatever N is: no write is answered that is not there afterwards, and the server stops instead of going on. */
-test('the Nth fsync fails: the server stops and no answered write is lost', async () => {
+test('a failed fsync stops the server, and no confirmed write is lost', async () => {
   const all = Array.from({ length: 50 }, (_, i) => 1 + i * 7)
   const chosen = process.env.SOAK ? all : [all[1], all[12], all[30]]
   const prepared = await serve()

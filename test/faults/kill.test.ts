@@ -38,7 +38,7 @@ for (const kind of databases) {
   )
 }
 
-test('SIGTERM under load: running requests are answered, exit code 0, nothing lost', async () => {
+test('SIGTERM under load: open requests are answered, the exit code is 0, and no write is lost', async () => {
   const dir = folder()
   let server = await serve({ dir })
   const key = await apiKeyFor(server)
@@ -51,7 +51,7 @@ test('SIGTERM under load: running requests are answered, exit code 0, nothing lo
   await server.stop()
 }, 300_000)
 
-test('a second process on the same folder is refused at once and the first is unharmed', async () => {
+test('a second process on the same folder is refused at once and does not disturb the first', async () => {
   const first = await serve()
   const started = performance.now()
   const second = await serve({ dir: first.dir }).then(

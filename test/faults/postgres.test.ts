@@ -18,7 +18,7 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(() => postgres('down'))
 
-test('Postgres restarted under load: 503 with Retry-After meanwhile, back within 5 s, nothing lost, nothing doubled', async () => {
+test('a Postgres restart under load returns 503 with Retry-After, recovers within 5 s, and loses or repeats no write', async () => {
   const database = await freshDatabase(url)
   const env = { DATABASE_URL: database.url }
   const server = await serve({ env })
@@ -39,7 +39,7 @@ test('Postgres restarted under load: 503 with Retry-After meanwhile, back within
   await database.drop()
 }, 300_000)
 
-test('an unknown outcome repeated with the same Idempotency-Key gives one record', async () => {
+test('a request with an unknown outcome, repeated with its Idempotency-Key, creates one record', async () => {
   const database = await freshDatabase(url)
   const env = { DATABASE_URL: database.url }
   const server = await serve({ env })

@@ -10,7 +10,7 @@ import { missing, rounds, writeLoad } from './load.ts'
  * A power cut: the server writes to a file system on a loop device; its backing file, copied while the server is stopped mid-write, holds only
  * what had reached the "disk". The upper file system commits by itself only every 300 s, so anything that was not fsynced is not in the copy.
  */
-test('power cuts under load: every answered write is there', async () => {
+test('power cuts under load lose no confirmed write', async () => {
   const count = rounds(3, 30)
   const root = folder('tutti-power-')
   let total = 0

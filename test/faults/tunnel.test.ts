@@ -7,7 +7,7 @@ import { Agent } from '../../src/tunnel/agent.ts'
 import { apiKeyFor, folder, freePort, json, serve } from '../support/binary.ts'
 import { until } from '../support/until.ts'
 
-test('kill -9 under an open tunnel: what waits ends, the machine comes back, and what it was doing is known', async () => {
+test('kill -9 with an open tunnel: waiting requests end, the machine reconnects, and its actions have a known result', async () => {
   const [dir, work, port, tunnelPort] = [folder(), folder(), String(freePort()), freePort()]
   const env = { TUNNEL_PORT: String(tunnelPort), EMBEDDINGS: 'off' }
   let server = await serve({ dir, env, port })

@@ -50,7 +50,7 @@ describe('a server that starts before its Postgres', () => {
   }
 
   test(
-    'waits until it is reachable, and logs once that it waits and once that it goes on',
+    'waits until Postgres is reachable, and logs once that it waits and once that it continues',
     async () => {
       const gateway = await Gateway.to(database.url)
       gateway.cut()
@@ -65,7 +65,7 @@ describe('a server that starts before its Postgres', () => {
   )
 
   test(
-    'waits until it accepts writes',
+    'waits until Postgres accepts writes',
     async () => {
       const admin = new SQL(process.env.TEST_DATABASE_URL as string, { max: 1 })
       const makeReadOnly = (state: 'on' | 'off') =>

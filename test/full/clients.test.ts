@@ -27,7 +27,7 @@ const file = (path: string, content: object): void => {
 }
 const bearer = () => `Authorization: Bearer ${token}`
 
-describe.if(process.env.FULL === '1')('programs of others', () => {
+describe.if(process.env.FULL === '1')('third-party MCP clients', () => {
   beforeAll(async () => {
     await install()
     t = await sharedApp()
@@ -55,7 +55,7 @@ describe.if(process.env.FULL === '1')('programs of others', () => {
     if (home) rmSync(home, { recursive: true, force: true })
   })
 
-  describe('the inspector', () => {
+  describe('the MCP inspector', () => {
     const inspect = async (path: string, transport: string, ...args: string[]) => {
       const { code, out } = await agent(
         programs.inspector,
@@ -80,7 +80,7 @@ describe.if(process.env.FULL === '1')('programs of others', () => {
       ['/mcp/sse', 'sse'],
       ['/mcp', 'http'],
     ])(
-      '%s: lists, calls, reads',
+      'lists tools, calls them and reads resources on %s',
       async (path, transport) => {
         const [listed, called, templates, prompts] = await Promise.all([
           inspect(path, transport, '--method', 'tools/list', '--strict'),

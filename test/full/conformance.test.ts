@@ -38,7 +38,7 @@ const baseline = (name: string, lines: readonly string[]): string => {
   return path
 }
 
-describe.if(process.env.FULL === '1')('the conformance suite', () => {
+describe.if(process.env.FULL === '1')('the MCP conformance suite', () => {
   beforeAll(async () => {
     await install()
     t = await sharedApp()
@@ -95,12 +95,12 @@ describe.if(process.env.FULL === '1')('the conformance suite', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('2026-07-28, all that it requires', async () => {
+  test('passes all required scenarios of 2026-07-28', async () => {
     const { code, out } = await conformance(urls.fixture, '--requirements', '2026-07-28')
     expect([code, code === 0 ? '' : out.slice(-6000)]).toEqual([0, ''])
   }, 300_000)
 
-  test('2025-11-25, but for requests from the server to the client, which a server without sessions cannot make', async () => {
+  test('passes 2025-11-25 except for requests from server to client, which need sessions', async () => {
     const { code, out } = await conformance(
       urls.fixture,
       '--requirements',
@@ -145,7 +145,7 @@ describe.if(process.env.FULL === '1')('the conformance suite', () => {
       ],
     ],
   ]
-  test('what holds for any server, on the product', async () => {
+  test('passes the scenarios for any server on the built binary', async () => {
     const failed: string[] = []
     const left = [...generic]
     const work = async () => {

@@ -7,7 +7,7 @@ import { BINARY, bareEnv, folder, tutti } from '../support/binary.ts'
 import { connectedBy, install, programs, run } from './install.ts'
 
 /** What `tutti connect` writes is read by the programs themselves, in a home with nothing else in it and without a login. */
-describe.if(process.env.FULL === '1')('tutti connect for programs of others', () => {
+describe.if(process.env.FULL === '1')('tutti connect for third-party programs', () => {
   let office: Office
   let signedIn: string
   beforeAll(async () => {
@@ -70,7 +70,7 @@ describe.if(process.env.FULL === '1')('tutti connect for programs of others', ()
     }, 300_000)
   })
 
-  describe('an MCP server of a machine', () => {
+  describe('an MCP server behind a tunnel', () => {
     let machine: Bun.Subprocess
     let asked: string
     beforeAll(async () => {
@@ -122,7 +122,7 @@ describe.if(process.env.FULL === '1')('tutti connect for programs of others', ()
     }, 300_000)
   })
 
-  describe('the hook at the start of a session', () => {
+  describe('the hook at session start', () => {
     test('Claude Code reads the context', async () => {
       const { run, env, at } = await connected('claude-code')
       await tutti(['link', 'TUT'], { env, cwd: at })

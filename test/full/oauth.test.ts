@@ -50,7 +50,7 @@ const isUsedBy = async (name: RegExp): Promise<boolean> => {
   return items.some((grant) => name.test(grant.name) && grant.useCount > 0)
 }
 
-describe.if(process.env.FULL === '1')('signing in', () => {
+describe.if(process.env.FULL === '1')('OAuth sign-in', () => {
   beforeAll(async () => {
     await install()
     // Without a way out, where programs register themselves: their documents are on the Internet.
@@ -71,7 +71,7 @@ describe.if(process.env.FULL === '1')('signing in', () => {
     rmSync(home, { recursive: true, force: true })
   })
 
-  test('the conformance suite finds nothing missing and nothing to warn of', async () => {
+  test('passes the conformance suite without failures or warnings', async () => {
     const port = new URL(CALLBACK).port
     const program = await Program.registered(t, { redirect_uris: [CALLBACK] })
     const child = Bun.spawn(

@@ -11,7 +11,7 @@ import { shrimp } from '../agents/peers/shrimp.ts'
 import { taskMaster } from '../agents/peers/task-master.ts'
 
 /** The 13 jobs of test/agents/jobs.test.ts, which keeps Tutti below its ceilings, done with other programs for agents. */
-describe.if(process.env.FULL === '1')('agents with other programs', () => {
+describe.if(process.env.FULL === '1')('agents with other trackers', () => {
   const peers = { ...measured }
   beforeAll(installPeers, 300_000)
 
@@ -34,7 +34,7 @@ describe.if(process.env.FULL === '1')('agents with other programs', () => {
     900_000,
   )
 
-  test('what Tutti may need is no more calls for any job, and fewer tokens for most', () => {
+  test('need no fewer calls than with Tutti for any job, and more tokens for most', () => {
     const own = new Map(Object.entries(ceilings))
     console.log(table(own, peers))
     for (const name of jobNames) expect(ceilings[name].calls).toBeLessThanOrEqual(bestPeer(name, peers).calls)
