@@ -106,7 +106,7 @@ async function chooser(user, asked) {
       element('summary', {}, 'More options'),
       element('label', {}, 'Agent', agents),
       element('label', {}, 'Default project', projects),
-      select('Access expires after', 'days', [
+      select('Expires after', 'days', [
         option('90', '90 days', true),
         option('30', '30 days'),
         option('7', '7 days'),
