@@ -4,10 +4,10 @@ import { searchNames } from '../src/records/names.ts'
 const kindOption = new Option('--kind <kind>', 'only this kind (repeatable)').argParser(
   (value: string, before: string[] = []) => [...before, value],
 )
-// For completion only. `choices()` would also refuse other values, with a sentence that is not ours.
+// For completion only: `choices()` would refuse other values with commander's own message.
 kindOption.argChoices = [...searchNames]
 
-/** Adds the commands that find what is stored. `remote` adds the options of commands that talk to a server. */
+/** Adds `search` and `ask`. `remote` adds the options of commands that talk to a server. */
 export function addFinding(program: Command, remote: (command: Command) => Command): void {
   remote(program.command('search').description('Search everything you have access to'))
     .argument('<words...>', 'words to search for; each result contains all of them')

@@ -4,13 +4,13 @@ import { statuses } from '../src/records/work.ts'
 const until = new Option('--until <state>', 'state to wait for; separate several with commas (default: done)').default(
   'done',
 )
-// For completion only: the states of features are those of their project.
+// For completion only: each project defines the states of its features.
 until.argChoices = [...statuses, 'reviewed', 'approved', 'changes_requested']
 
 const hours = new Option('--hours <hours>', 'hours to look back: 2, 8 or 24 (default: 2)')
 hours.argChoices = ['2', '8', '24']
 
-/** Adds the commands that show work as it goes on. `remote` adds the options of commands that talk to a server. */
+/** Adds `now`, `watch` and `wait`. `remote` adds the options of commands that talk to a server. */
 export function addLive(program: Command, remote: (command: Command) => Command): void {
   remote(program.command('now').description('Show who holds which task, why, and when they last did something'))
     .addOption(hours)

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 
-/** Adds what operators do with programs that may ask users to authorize them, on the server itself. */
+/** Adds `tutti oauth clients`, which operators run on the server. */
 export function extend(oauth: Command): void {
   const local = (command: Command) =>
     command

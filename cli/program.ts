@@ -134,7 +134,7 @@ program
 program
   .command('hook', { hidden: true })
   .argument('[what]', 'context or checkpoint')
-  // Unknown options must not stop an agent either.
+  // An unknown option must not stop the agent.
   .allowUnknownOption()
   .allowExcessArguments()
   .action(async (what) => (await import('./commands/hook.ts')).hook(what))

@@ -29,7 +29,7 @@ export const root = (): Command =>
     .configureHelp({
       sortSubcommands: false,
       minWidthToWrap: 20,
-      // Without commander's own list of choices and defaults: our descriptions name them.
+      // Without commander's own list of choices and defaults, which our descriptions already contain.
       optionDescription: ({ description }) => description,
     })
     .showHelpAfterError(wantsJson ? false : '(run with --help to see the options)')

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Noun } from './commands/site-texts.ts'
 
-/** Adds what operators do with the settings and the public site, on the server itself. */
+/** Adds `settings`, `pages` and `posts`, which operators run on the server. */
 export function addSite(program: Command, configured: (command: Command) => Command): void {
   const local = (command: Command) => configured(command).option('--json', 'print JSON')
   const settings = program.command('settings').description('Show and change server settings (run on the server)')

@@ -88,7 +88,7 @@ function addUp(tunnel: Command, remote: (command: Command) => Command): void {
     .action(async (service, options) => (await import('./commands/tunnel-up.ts')).add(service, options))
 }
 
-/** Commands that use the machines of others. */
+/** Commands that use other machines. */
 function addActions(tunnel: Command, remote: (command: Command) => Command): void {
   remote(tunnel.command('run').description('Run a command that a machine offers, and print its output'))
     .argument('<tunnel>', 'id or slug')

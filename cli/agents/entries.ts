@@ -4,7 +4,7 @@ import { Refusal } from '../terminal/refusal.ts'
 import { daysOf } from '../terminal/times.ts'
 import { editSettings, isInGit, readSettings, valueAt } from './settings-file.ts'
 
-/** What `--print` shows in the place of a token. */
+/** `--print` shows this instead of a token. */
 export const PLACEHOLDER = 'YOUR_TOKEN'
 
 /** Returns the days that `--expires` gives. */

@@ -24,7 +24,7 @@ interface StoredToken {
 type Tokens = Record<string, StoredToken>
 type SignedIn = Pick<ReturnType<typeof signedInClient>, 'name' | 'profile'>
 
-/** The user is part of the key, so that nobody uses a token of someone who was signed in before. */
+/** The user is part of the key, so that no one uses the token of a user who was signed in before. */
 const ownerOf = ({ name, profile }: SignedIn): string => `${profile.server} ${name} ${profile.user?.id ?? ''}`
 const keyOf = (who: SignedIn): string => `${ownerOf(who)} ${linkedProject(who.profile.server)?.project ?? ''}`.trimEnd()
 

@@ -45,8 +45,8 @@ export const valueAt = (settings: Settings, path: readonly Key[]): unknown =>
   path.reduce<unknown>((value, key) => (value as Record<Key, unknown> | null | undefined)?.[key], settings)
 
 /**
- * Returns the file's text with one value set, and comments and order kept. Parses the result again and refuses to go on
- * if anything but that value would change.
+ * Returns the file's text with one value set, and comments and order kept. Parses the result again and refuses
+ * the edit if anything but that value would change.
  */
 export function editSettings(file: string, path: readonly Key[], value: unknown, text = textOf(file)): string {
   const before = readSettings(file, text)

@@ -49,12 +49,12 @@ export class Client {
     return this.#withToken(send)
   }
 
-  /** Returns a token that is valid as far as is known, for addresses that this client does not ask itself. */
+  /** Returns a token that has not expired, for requests that the caller sends itself. */
   token(): Promise<string | undefined> {
     return this.#withToken(async (token) => token)
   }
 
-  /** Calls `send` with a token that is valid as far as is known, and renews it if the server says otherwise. */
+  /** Calls `send` with a token, and once more with a renewed one if the server rejects it. */
   async #withToken<T>(send: (token?: string) => Promise<T>): Promise<T> {
     let held = this.keeper?.credential()
     if (held?.refreshToken && held.expiresAt && Date.parse(held.expiresAt) - EARLY_MS < Date.now())
@@ -183,12 +183,12 @@ const stranger = (server: string, status: number): AppError =>
     `The server at ${server} is not a Tutti server (status ${status}). Is the address right?`,
   )
 
-/** A proxy says that the server behind it does not respond. */
+/** A proxy reports that the server behind it does not respond. */
 const isDown = ({ status }: Response): boolean => status >= 502 && status <= 504
 const down = (server: string, status: number): AppError =>
   new AppError('unavailable', `${server} does not respond at the moment (status ${status}). Try again later.`)
 
-/** What a server sends is not trusted to have the right shape. */
+/** Drops list items that are not objects: the response of a server is not trusted. */
 const objects = <T extends object>(list: T[] | undefined): T[] | undefined =>
   Array.isArray(list) ? list.filter((item) => typeof item === 'object' && item !== null) : undefined
 const waysOut = (next: WayOut[] | undefined, server: string): WayOut[] | undefined =>
@@ -199,7 +199,7 @@ const waysOut = (next: WayOut[] | undefined, server: string): WayOut[] | undefin
     ...(way.command && { command: plain(String(way.command)) }),
   }))
 
-/** Returns who holds a task if the fact is whole, since a strange server may send anything. */
+/** Returns who holds a task, or undefined if the server sent something else. */
 function heldOf(held: Problem['held']): Problem['held'] {
   if (typeof held !== 'object' || held === null) return undefined
   const { task, by, lastSeenAt, expiresAt } = held

@@ -5,7 +5,7 @@ import type { Client } from './client.ts'
 import { signedOut } from './profiles.ts'
 import { query } from './reference.ts'
 
-/** What the server sends: events, which have no `op`, and notices. */
+/** A message of the server: an event, which has no `op`, or a notice. */
 export type Message = (LiveEvent & { op?: undefined }) | Notice | { op: 'close'; code: number; reason: string }
 
 interface Following {
@@ -21,8 +21,8 @@ const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 30_000
 
 /**
- * Yields what the server sends about the topics, until the signal fires. Connects again after a loss and continues
- * where it was, so that no event is missed or repeated. Throws when trying again cannot help.
+ * Yields the messages of the topics until the signal fires. Reconnects after a lost connection and continues at the
+ * last cursor, so that no event is missed or repeated. Throws when another attempt cannot help.
  */
 export async function* follow(
   client: Client,
@@ -50,7 +50,7 @@ export async function* follow(
   }
 }
 
-/** Returns the cursor to continue from. That of other notices could skip events that are still to come. */
+/** Returns the cursor to continue from. The cursors of other notices could skip events that have not arrived yet. */
 function cursorAfter(message: Message, before: string | undefined): string | undefined {
   switch (message.op) {
     case undefined:
@@ -116,7 +116,7 @@ async function* messagesIn(stream: ReadableStream<Uint8Array>, heard: () => void
   }
 }
 
-/** Returns a signal that fires when the process is told to stop, with Ctrl-C or by its manager. */
+/** Returns a signal that fires on SIGINT (Ctrl-C) and SIGTERM. */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())

@@ -26,7 +26,7 @@ function listOf(name: RecordName): [string, List][] | undefined {
   return noun === undefined ? undefined : [[name, { noun, ...(named && { path: `/api${path}` }) }]]
 }
 
-/** Runs the work. If it names something that does not exist, the error suggests similar names or how to list them. */
+/** Runs the work. If a record was not found, the error suggests similar names or the command that lists them. */
 export async function helped<T>(client: Client, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -61,7 +61,7 @@ async function similar(client: Client, path: string, ref: string): Promise<strin
     .filter(({ key, slug, name, title }) => [key, slug, name, title].some(near))
     .slice(0, 3)
     .map(({ key, slug, id, name, title }) => {
-      // A project goes by its slug, a task by its number.
+      // Projects are known by their slug, tasks by their key.
       const goesBy = slug ?? key ?? id.slice(0, 13)
       const called = plain(name ?? title ?? '')
       return called && called !== goesBy ? `${goesBy} (${called})` : goesBy

@@ -22,7 +22,7 @@ export function findLink(from = process.cwd()): string | undefined {
   }
 }
 
-/** Ignores files of other users: in a shared folder, they must not decide where one's own work goes. */
+/** Ignores files of other users: in a shared folder, they must not choose the project for someone else's work. */
 function isMine(path: string): boolean {
   const uid = statSync(path, { throwIfNoEntry: false })?.uid
   return uid !== undefined && (uid === process.getuid?.() || uid === 0 || process.platform === 'win32')

@@ -4,7 +4,7 @@ import { type Machine, machineProblems } from '../../src/tunnel/machine.ts'
 import { configFolder } from '../terminal/environment.ts'
 import { Refusal } from '../terminal/refusal.ts'
 
-/** What this machine offers through its tunnel, with the tunnel's credential. */
+/** The file with the services of this machine and the credential of its tunnel. */
 export const machinePath = (): string => join(configFolder(), 'tunnel.json')
 
 export function readMachine(): Machine | undefined {

@@ -34,7 +34,7 @@ export interface Profiles {
   all: Map<string, Profile>
 }
 
-/** Which server a command talks to. */
+/** The options that choose the server of a command. */
 export interface Where {
   profile?: string
   server?: string

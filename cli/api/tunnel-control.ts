@@ -16,7 +16,7 @@ export interface Entry extends Served {
   at: string
 }
 
-/** What the running tunnel does for other commands on this machine. */
+/** What other commands on this machine can ask of the running tunnel. */
 interface Control {
   slug: string
   log: Log
@@ -30,7 +30,7 @@ interface Control {
 
 const MOST = 200
 
-/** What a person at the machine sees and decides while the tunnel runs. */
+/** The request log and the pending confirmations of the running tunnel. */
 export class Desk {
   readonly #log = new Log()
   readonly #kept = new Map<number, Kept>()
@@ -48,7 +48,7 @@ export class Desk {
     return entry
   }
 
-  /** Resolves with the decision; with no if the signal fires first. */
+  /** Resolves with the decision; with false if the signal fires first. */
   ask(question: Question, signal: AbortSignal): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const answer = (isAgreed: boolean) => {
@@ -111,7 +111,7 @@ class Log {
     return entry
   }
 
-  /** The entries as lines of JSON; with `follow`, those that come too, and empty lines while there are none. */
+  /** The entries as lines of JSON; with `follow`, also new ones as they come, with empty lines in between. */
   stream(follow: boolean): ReadableStream<Uint8Array> {
     const encoder = new TextEncoder()
     let end: (() => void) | undefined
@@ -133,7 +133,7 @@ class Log {
   }
 }
 
-/** Serves other commands on this machine. Returns what ends it. */
+/** Serves other commands on this machine. Returns a function that stops it. */
 export async function serveControl(control: Control): Promise<() => Promise<void>> {
   const path = controlPath()
   if (existsSync(path)) {

@@ -43,7 +43,7 @@ export async function ask(words: string[], { json, ...options }: Options): Promi
   if (!json) note(dim(`Continue with: tutti ask --chat ${sessionId.slice(0, 13)} …`, 2))
 }
 
-/** Returns where to ask, and what to send: in a chat that is there, in one about a repository, or in a new one. */
+/** Returns path and body of the request: in an existing chat, a chat about a repository, or a new chat. */
 async function requestOf(client: Client, question: string, options: Options): Promise<[string, object]> {
   if (options.chat !== undefined && options.repo !== undefined)
     throw new Refusal('A chat already has its repository. Remove --repo.')
@@ -66,7 +66,7 @@ async function chatOf(client: Client, ref: string): Promise<string> {
   return found.id
 }
 
-/** Reads the events of an answer; `onText` gets the text as it comes. Returns nothing if it was stopped. */
+/** Reads the events of an answer; `onText` receives the text as it comes. Returns undefined if it was stopped. */
 async function answerIn(
   stream: ReadableStream<Uint8Array>,
   stop: AbortSignal,
@@ -90,7 +90,7 @@ async function answerIn(
 
 const say = (text: string): void => void process.stdout.write(guarded(text, 1))
 
-/** Lists the sources that the answer cites; those that fit the question if there is no answer or it cites none. */
+/** Lists the sources that the answer cites, or all sources if it cites none. */
 function sourceLines({ server }: Client, { sources, citations }: Message): string[] {
   const named = citations.length > 0 ? sources.filter(({ number }) => citations.includes(number)) : sources
   if (named.length === 0) return []

@@ -15,7 +15,7 @@ import { Refusal } from '../terminal/refusal.ts'
 import { day, left } from '../terminal/times.ts'
 import type { Options } from './connect-options.ts'
 
-/** What both ways to connect need. */
+/** The program to connect, its files, and the signed-in user. */
 interface Place {
   program: AgentClientName
   agent: AgentClient
@@ -32,7 +32,7 @@ export async function connect(program: AgentClientName, options: Options): Promi
   if (options.tunnel !== undefined)
     return (await import('./connect-tunnel.ts')).connectTunnel(program, options.tunnel, options)
   const { print: printOnly, stdio, yes, json, hooks: wantsHooks, profile, server: named } = options
-  // `tutti mcp` renews its token by itself, and would have to remember the limit.
+  // `tutti mcp` renews its token by itself and does not store a limit.
   if (stdio && options.only) throw new Refusal('--only cannot be combined with --stdio.')
   const agent = clients[program]
   const files: { settings: string; hooks?: string } = agentFiles[program]
@@ -78,8 +78,8 @@ function printOut(
 }
 
 /**
- * Returns how the program signs in by itself, if it can and a person is here to do it. What they choose on the command
- * line is a matter of a token: a program that signs in asks for it on its page.
+ * Returns how the program signs in by itself, if it can and a terminal is there. Options such as --project apply only
+ * to a token: a program that signs in offers these choices on its own page.
  */
 async function signInFor(
   { signIn }: AgentClient,
@@ -103,7 +103,7 @@ async function withSignIn(
   print(false, {}, ...lines)
 }
 
-/** Writes the entry, and returns what to tell the user. A token that nobody got to know is revoked. */
+/** Writes the entry and returns the lines to print. Revokes the new token if the entry cannot be written. */
 async function withToken(
   { program, agent, who, file, hooks, earlier }: Place,
   token: Awaited<ReturnType<typeof tokenFor>>,
@@ -133,7 +133,7 @@ async function withToken(
   ]
 }
 
-/** The command that renews a token names its limit: without it, the new token would see more. */
+/** The printed renewal command repeats --only: without it, the new token would not be limited. */
 const expiryLine = (program: string, expiresAt: string, { stdio, only = [] }: Options): string =>
   `Its token expires on ${day(expiresAt)} (${left(expiresAt)}); ${
     stdio
@@ -149,7 +149,7 @@ function toolsetsOf(text: string | undefined): string[] | undefined {
   return names
 }
 
-/** These settings are for all folders of a user, so the token has a project only if they name one. */
+/** The settings apply to all folders of a user, so the token has a project only if --project names one. */
 async function tokenFor(
   { title }: AgentClient,
   client: Client,

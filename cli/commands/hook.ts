@@ -67,7 +67,7 @@ async function readInput(): Promise<HookInput> {
   }
 }
 
-/** Returns the session last used: the agent has its own token, so its session is not the command line's. */
+/** Returns the last used session of the project: the agent has its own token, so its session is not that of the user. */
 async function session(client: Client, projectId: string): Promise<string | undefined> {
   const { items } = await client.get<Page<SessionItem>>(query('/api/sessions', { projectId, limit: 20 }))
   return (items.find((s) => s.status === 'active') ?? items.find((s) => s.status === 'paused'))?.id

@@ -14,8 +14,8 @@ export interface Offline {
 }
 
 /**
- * Returns what responds to an agent while the server cannot be reached; undefined if nobody is signed in, there is no
- * copy, or nothing is known about the token.
+ * Returns the agent that answers from the copy while the server cannot be reached; undefined without a signed-in user,
+ * a copy or a known token.
  */
 export function offlineFor(
   where: Where,
@@ -51,7 +51,7 @@ const known = (copy: Copy, id: string): KnownToken | undefined => {
   return stored === undefined ? undefined : (JSON.parse(stored) as KnownToken)
 }
 
-/** Stores what the token may do now. Without a server, what was last known applies; a token never seen may nothing. */
+/** Stores the current rights of the token. Offline, the last known rights apply; an unknown token has no permissions. */
 async function look(copy: Copy, token: KnownToken, read: () => Promise<McpToken>): Promise<void> {
   const now = await read().catch(() => undefined)
   if (!now) return

@@ -23,7 +23,7 @@ export async function bridge({
         'Press Ctrl-D to end it. To set up a program: tutti connect',
     )
   const address = new URL('/mcp/sse', server)
-  // The windows of one token work on different tasks. The id stays when the connection is lost and opened again.
+  // Distinguishes several windows that share a token. The id stays the same when the connection is reopened.
   address.searchParams.set('connection', crypto.randomUUID())
   if (toolsets) address.searchParams.set('toolsets', toolsets)
   if (readonly) address.searchParams.set('readonly', '1')
@@ -43,7 +43,7 @@ interface Message {
 }
 
 const RETRY_MS = [0, 500, 1000, 2000, 5000]
-/** With a copy to go on with, a server that does not come back is not waited for as long. */
+/** Shorter with a copy, which can answer instead. */
 const RETRY_WITH_COPY_MS = [0, 500, 1000]
 /** How long to wait for outstanding responses after the client has closed its end. */
 const DRAIN_MS = 10_000

@@ -11,7 +11,7 @@ interface Options extends Where {
   hours?: string
 }
 
-/** Prints who holds which task. The JSON also has those who hold none, with what they did. */
+/** Prints who holds which task. The JSON also contains those who hold none, with their recent activity. */
 export async function showNow({ json, hours, ...where }: Options): Promise<void> {
   const { client } = signedInClient(where)
   const now = await helped(client, () => client.get<Now>(query('/api/now', { hours })))

@@ -87,10 +87,7 @@ async function listen(app: App, start: () => HttpServer): Promise<HttpServer> {
 /** Milliseconds in which load balancers notice that an instance is about to stop; it serves requests meanwhile. */
 const LEAVE_MS = 3000
 
-/**
- * Other instances serve what comes, once load balancers have noticed; `hasOthers` waits for that. A person at a
- * terminal waits for nothing.
- */
+/** With `hasOthers`, first waits until load balancers send new requests to other instances. */
 async function stop(server: HttpServer, hasOthers: boolean): Promise<void> {
   if (hasOthers) {
     server.leave()

@@ -26,7 +26,7 @@ interface Options extends Where {
 
 const name = ({ name, email }: Pick<User, 'name' | 'email'>): string => `${bold(plain(name))} <${plain(email)}>`
 
-/** Returns null for what this user may not read. */
+/** Returns null if the user has no permission. */
 const ifAllowed = <T>(work: Promise<T>): Promise<T | null> =>
   work.catch((error: unknown) => {
     if (error instanceof AppError && error.code === 'forbidden') return null
@@ -119,7 +119,7 @@ export async function logout({ json, ...where }: Options): Promise<void> {
   print(json, { profile: called, server, signedOut: true }, `Signed out of ${server}.${more}`)
 }
 
-/** Deletes the user's copy of the server. One with changes that were not sent stays; returns how to go on then. */
+/** Deletes the copy of the server. Keeps one with unsent changes, and returns a note about it. */
 async function forgetCopy(profile: Profile): Promise<string | undefined> {
   const owner = ownerOf({ profile })
   if (!owner || !hasCopy(owner)) return undefined

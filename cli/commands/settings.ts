@@ -33,7 +33,7 @@ function named(items: readonly Setting[], key: string): Setting {
   return found
 }
 
-/** Changes one field. Without a value it is read from standard input, where other users of the computer see nothing. */
+/** Changes one field. Without a value, reads it from standard input, which other users of the computer cannot see. */
 export async function setSetting(path: string, given: string | undefined, { json, ...common }: Options): Promise<void> {
   const value = given ?? (await Bun.stdin.text()).replace(/\r?\n$/, '')
   await change(path, (field) => parsed(field, value), json, common)

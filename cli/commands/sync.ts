@@ -58,7 +58,7 @@ export async function exchanged({ client, copy, owner }: Opened): Promise<Exchan
   }
 }
 
-/** Stores the team that the user has chosen on the server, so that lists show the same team without it. */
+/** Stores the team that the user has chosen on the server, so that offline lists show the same team. */
 async function rememberTeam(copy: Copy, client: Client): Promise<void> {
   const team = await client.get<Organization>('/api/team').catch((error: unknown) => {
     if (error instanceof AppError && error.code === 'forbidden') return undefined
@@ -87,7 +87,7 @@ function report(json: boolean | undefined, copy: Copy, done: Exchanged): void {
 
 export async function sync({ json, watch, ...where }: Options & { watch?: boolean }): Promise<void> {
   const all = await opened(where)
-  // Before the first exchange, so that it too is finished if Ctrl-C comes meanwhile.
+  // Before the first exchange, so that Ctrl-C does not interrupt it.
   const stop = watch && stopSignal()
   report(json, all.copy, await exchanged(all))
   if (!stop) return
@@ -103,7 +103,7 @@ export async function sync({ json, watch, ...where }: Options & { watch?: boolea
   }
 }
 
-/** A server that cannot be reached for a while is no reason to stop watching. */
+/** Returns the error of a temporary outage, during which watching continues; throws any other error. */
 function passing(error: unknown): AppError {
   if (error instanceof AppError && (isAway(error.code) || error.code === 'rate_limited')) return error
   throw error

@@ -21,7 +21,7 @@ type Line = Partial<ImportBatch['records'][number]> & {
 
 const damaged = () => new Refusal('This file is not a complete export: it was cut off or changed. Export again.')
 
-/** Reads a file line by line, and refuses one that is not whole. Nothing is sent before this has passed. */
+/** Reads a file line by line, and refuses an incomplete one. Nothing is sent before this check has passed. */
 async function checked(path: string, each: (line: Line) => void = () => undefined): Promise<Read> {
   const hash = new Bun.CryptoHasher('sha256')
   let [lines, end]: [number, Line['end']] = [0, undefined]
@@ -80,7 +80,7 @@ export async function exportFile(
   }
 }
 
-/** An import goes into one team, so it would mix the records of several. */
+/** An import goes into one team, so an export of several would mix their records. */
 function requireOneTeam({ organizations = [] }: Line): void {
   if (organizations.length > 1)
     throw new Refusal(

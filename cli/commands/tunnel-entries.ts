@@ -25,7 +25,7 @@ function entryOf(text: string, expected: string): { name: string; value: string 
   return { name, value }
 }
 
-/** Splits a command into words as a shell does, with quotes and backslashes. No shell runs: nothing else counts. */
+/** Splits a command into words as a shell does, with quotes and backslashes only: no shell runs. */
 function wordsOf(command: string): string[] {
   const words: string[] = []
   const pattern = /\s*((?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+)/gy

@@ -30,7 +30,7 @@ export async function logs({ json, follow }: Options & { follow?: boolean }): Pr
       }
     }
   } catch (error) {
-    // What can go wrong here is that the tunnel ends.
+    // The only other error is that the tunnel has ended.
     if ((error as Error).name !== 'AbortError') note('The tunnel of this machine has stopped.')
   }
 }

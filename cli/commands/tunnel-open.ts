@@ -17,19 +17,19 @@ interface Options extends Where {
   port?: string
 }
 
-/** Where the service is, and the host that it is asked for by: `*.localhost` needs no DNS. */
+/** The address of the service, and the Host header to send: `*.localhost` needs no DNS. */
 interface Target {
   base: string
   host: string
 }
 
 /**
- * Returns a host of this computer for this service alone. Cookies do not know ports, so on 127.0.0.1 a browser sends
- * those of every local program to the machine, and lets the machine set them.
+ * Returns a local host name for this service alone. Cookies ignore ports, so on 127.0.0.1 a browser would send the
+ * cookies of every local program to the machine, and the machine could set theirs.
  */
 const ownHost = ({ host }: Target): string => `${host.split('.')[0]}.localhost`
 
-/** Headers of a response that would act on every program of 127.0.0.1. */
+/** Response headers that would affect every program on 127.0.0.1. */
 const ofWholeHost = ['set-cookie', 'clear-site-data', 'strict-transport-security']
 
 /** Opens a service on a port of this computer, with the login of the user. */
@@ -94,7 +94,7 @@ export function serve(client: Pick<Client, 'token'>, target: Target, port: numbe
   return server
 }
 
-/** Only programs and pages of this very address may use the login: not a page of somewhere else in the browser. */
+/** Only programs and pages of this address may use the login: no page of another site in the same browser. */
 function isOwn({ headers, url }: Request, target: Target): boolean {
   const { hostname, origin, host } = new URL(url)
   if ((!isLocal(hostname) && hostname !== ownHost(target)) || headers.get('host') !== host) return false
@@ -104,7 +104,7 @@ function isOwn({ headers, url }: Request, target: Target): boolean {
   return site === null || site === 'same-origin' || site === 'none'
 }
 
-/** Whether cookies of a request belong to the service: those that a browser has for 127.0.0.1 belong to any program. */
+/** Whether the cookies of a request belong to the service: on 127.0.0.1 they may belong to any program. */
 const hasOwnCookies = ({ headers, url }: Request, target: Target): boolean =>
   headers.get('sec-fetch-site') === null || new URL(url).hostname === ownHost(target)
 

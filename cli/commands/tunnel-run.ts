@@ -14,7 +14,7 @@ interface Options extends Where {
 }
 
 const ASK_AGAIN_MS = 1000
-/** Messages after which the action is read: what happened before or between them may not have been told. */
+/** Messages after which the action is read again: changes before them may not have been sent. */
 const readAfter = new Set(['subscribed', 'reset', 'tick', 'revoked', 'action'])
 const ended = new Set(['succeeded', 'failed', 'refused', 'cancelled', 'timed_out'])
 
@@ -89,7 +89,7 @@ const pairOf = (text: string): [string, string] => {
   return [name, value]
 }
 
-/** Numbers and yes or no are sent as such where the command wants them. */
+/** Converts values to numbers and booleans where the schema of the command requires it. */
 function paramsOf(given: readonly string[], known: Record<string, { type?: string }>): Record<string, unknown> {
   return Object.fromEntries(
     given.map((text) => {
@@ -146,7 +146,7 @@ class Running {
 
   /** Resolves with the action when it has ended. */
   async end(signal: AbortSignal): Promise<TunnelAction> {
-    // A server that refuses another stream is asked from time to time instead.
+    // Polls if the server refuses another stream.
     await this.#follow(signal).catch(() => undefined)
     while (!this.#isEnded && !signal.aborted) {
       await this.#read()
@@ -162,8 +162,8 @@ class Running {
   }
 
   /**
-   * Prints lines as they come, until the action has ended. Nothing that is told here is told again, so the action is
-   * read after each subscription, and also when the server was silent for a while.
+   * Prints lines as they come, until the action has ended. The server does not repeat messages, so the action is read
+   * after each subscription and after a silence.
    */
   async #follow(signal: AbortSignal): Promise<void> {
     if (this.#isEnded) return

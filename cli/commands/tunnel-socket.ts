@@ -2,7 +2,7 @@ import type { ServerWebSocket, WebSocketHandler } from 'bun'
 
 /** Bytes that may wait on one side before the other has to wait too. */
 const MOST_WAITING = 1 << 20
-/** Milliseconds between two looks at a socket that tells nothing when its bytes have left. */
+/** Milliseconds between two checks of a WebSocket client, which has no drain event. */
 const LOOK_MS = 5
 
 type Message = string | Uint8Array
@@ -19,7 +19,7 @@ interface Wanted {
   protocols: string[]
 }
 
-/** Connects to the service first, so that its refusal and its subprotocol are the client's. Undefined: it refused. */
+/** Connects to the service first, to pass its subprotocol on to the client. Returns undefined if it refuses. */
 export async function connect({ url, headers, protocols }: Wanted): Promise<Joined | undefined> {
   const upstream = new WebSocket(url, { headers, ...(protocols.length > 0 && { protocols }) })
   upstream.binaryType = 'arraybuffer'
@@ -67,5 +67,5 @@ function untilSent(socket: ServerWebSocket<Joined>): void {
   }, LOOK_MS)
 }
 
-/** The codes that say that there was none cannot be sent. */
+/** Replaces the reserved close codes, which cannot be sent. */
 const sendable = (code: number): number => (code === 1005 ? 1000 : code === 1006 || code === 1015 ? 1001 : code)

@@ -100,7 +100,7 @@ const addressLine = ({ name, url }: ServiceAddress): string =>
 
 let unwritten: string[] = []
 
-/** Prints a line. What comes in one turn is written at once: a busy service has thousands of requests a second. */
+/** Prints a line. Lines of one event-loop turn are written together: a busy service has thousands a second. */
 function emit(what: string | object): void {
   if (unwritten.push(typeof what === 'string' ? what : jsonText(what)) > 1) return
   setImmediate(() => {
@@ -110,7 +110,7 @@ function emit(what: string | object): void {
   })
 }
 
-/** The time of day here. Not by `toLocaleTimeString`, which takes longer than a request through the tunnel. */
+/** The local time of day. `toLocaleTimeString` would take longer than a request through the tunnel. */
 const timeOfDay = (date: Date): string =>
   [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':')
 
@@ -132,7 +132,7 @@ interface Wanted {
   claim?: string
 }
 
-/** Returns what this machine is; registers and claims a tunnel if it has none, or claims another with a nonce. */
+/** Returns the settings of this machine. Registers and claims a tunnel if it has none, or claims one with a nonce. */
 async function machineOf(known: Machine | undefined, { name, access, claim }: Wanted, where: Where): Promise<Machine> {
   if (known && claim === undefined) {
     if (name ?? access)
@@ -157,7 +157,7 @@ async function machineOf(known: Machine | undefined, { name, access, claim }: Wa
   return { ...(await claimWith(client.server, { nonce, ...about })), server: client.server, services: {} }
 }
 
-/** Reads the nonce from standard input: the arguments of a program are seen by everybody on the computer. */
+/** Reads the nonce from standard input: everyone on the computer can see the arguments of a program. */
 async function readNonce(): Promise<string> {
   const text = process.stdin.isTTY ? prompt('Nonce:') : await Bun.stdin.text()
   const nonce = text?.trim()

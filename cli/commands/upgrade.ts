@@ -171,7 +171,7 @@ function report({ here, old, options, service }: Plan, { to, sha256, backup }: D
   )
 }
 
-/** Steps may take minutes, so a user at a terminal sees what is going on. */
+/** Steps may take minutes, so a terminal shows the current one. */
 function progress(text: string): void {
   if (process.stderr.isTTY) note(text)
 }

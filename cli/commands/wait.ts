@@ -26,7 +26,7 @@ interface Awaited {
   /** The key of a task, the title of a feature. */
   name: string
   status: string
-  /** What has happened besides: gates that were passed, and the verdict of the last review. */
+  /** Passed gates, and the verdict of the last review. */
   reached: string[]
   /** Everything that can be waited for. */
   known: readonly string[]
@@ -34,7 +34,7 @@ interface Awaited {
 
 const verdicts = ['approved', 'changes_requested'] as const
 
-/** Waits until one of the records, or all of them, have reached a state. Reads them first; then events tell. */
+/** Waits until one of the records, or all of them, have reached a state: reads them, then follows their events. */
 export async function wait(refs: string[], { json, until, timeout, all, ...where }: Options): Promise<void> {
   const limit = timeout === undefined ? undefined : millisecondsOf(timeout)
   if (timeout !== undefined && limit === undefined)
@@ -94,7 +94,7 @@ class Waiting {
     return this.all ? this.#finished.size === this.#records.size : this.#finished.size > 0
   }
 
-  /** Says what is not reached yet. */
+  /** Describes the records that have not reached the state. */
   get open(): string {
     return [...this.#records.values()]
       .filter(({ id }) => !this.#finished.has(id))

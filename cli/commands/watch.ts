@@ -43,7 +43,7 @@ interface Place {
   kind: 'project' | 'team'
   topic: string
   name: string
-  /** Events for the user alone come too, from everywhere. */
+  /** Events for the user alone also come from other projects. */
   has(event: LiveEvent): boolean
 }
 
@@ -56,7 +56,7 @@ async function placeOf(client: Client, project: string | undefined): Promise<Pla
   return { kind: 'project', topic: `project:${id}`, name, has: ({ projectId }) => projectId === id }
 }
 
-/** Returns false if nobody reads what is printed any more, as after `| head -1`. */
+/** Returns false if the reader has closed the pipe, as after `| head -1`. */
 async function printEvent(event: LiveEvent, json: boolean | undefined): Promise<boolean> {
   const time = new Date(event.at).toLocaleTimeString('sv-SE')
   const line = json

@@ -34,18 +34,17 @@ function keysIn(copy: Copy): Keys {
   return keysOf(JSON.parse(stored) as { signing: string; box: string })
 }
 
-/** Returns the key by which the server knows this device. */
+/** Returns the public key that identifies this device to the server. */
 export const publicKeyOf = (copy: Copy): string => rawPublic(keysIn(copy).signing)
 
-/** Whose changes a bundle carries. */
 interface Account {
   server: string
   user: string
 }
 
 /**
- * Writes all changes that no bundle has brought back into a new bundle. The first one only introduces the device: the
- * key to encrypt changes with comes back with the response.
+ * Writes all unconfirmed changes to a new bundle. The first bundle only registers the device: its response contains
+ * the key that encrypts changes.
  */
 export function writeOut(copy: Copy, { server, user }: Account): { file: Buffer; number: number; changes: number } {
   const keys = keysIn(copy)
@@ -78,7 +77,7 @@ interface Brought extends Response {
   pinned?: string
 }
 
-/** Stores what a bundle brought back, completely or not at all. */
+/** Stores the response bundle of the server, completely or not at all. */
 export async function readBack(copy: Copy, bytes: Uint8Array): Promise<Brought> {
   const { head, lines } = open(bytes)
   const keys = keysIn(copy)

@@ -18,7 +18,7 @@ type SignedIn = ReturnType<typeof signedInClient>
 export const ownerOf = ({ profile: { kind, server, user } }: Pick<SignedIn, 'profile'>): Owner | undefined =>
   kind === 'carried' ? { server, userId: 'carried' } : user && { server, userId: user.id }
 
-/** Returns the profile and its client. Nobody signs in to a server that can only be reached with bundles. */
+/** Returns the profile and its client, without credentials for a server that is reached only through bundles. */
 export function signedInOrCarried(where: Where): SignedIn {
   const [name, profile] = selectProfile(where) ?? []
   if (!name || profile?.kind !== 'carried') return signedInClient(where)
@@ -71,7 +71,7 @@ class WorkingClient extends Client {
     return (await this.#local)(method, path, body) as T
   }
 
-  /** The server does not know the names that this device gave to new records, but it knows their ids. */
+  /** Replaces the local names of new records by their ids, which the server knows. */
   async #online<T>(method: string, path: string, body?: object): Promise<T> {
     if (!/~/.test(path) && !(body && JSON.stringify(body).includes('~'))) return super.request<T>(method, path, body)
     const { withIds } = await import('./names.ts')
@@ -109,7 +109,7 @@ class WorkingClient extends Client {
   }
 }
 
-/** Until the first bundle comes back, it is not known who uses the copy. */
+/** The user is unknown until the first response bundle is imported. */
 const nobody = { id: '', name: 'You', email: '' }
 
 type Responder = (method: string, path: string, body?: object) => unknown

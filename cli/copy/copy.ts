@@ -34,9 +34,8 @@ const queued = ({ fields, base, via, creates, ...rest }: QueueRow): Queued => ({
 })
 
 /**
- * What this device holds of a server: the records as pulled, and on top of them the changes that no pull has settled.
- * Only pull changes the records. Everything that belongs together is one transaction, so a process may end at any
- * moment, and several processes may use the copy at once.
+ * The offline copy of a server: the records as pulled, and the queued changes on top of them. Only a pull changes the
+ * records. Related changes are one transaction, so a process may end at any moment and several can use the copy.
  */
 export class Copy {
   readonly #db: Database
@@ -126,7 +125,7 @@ export class Copy {
 
   // ---- changes by the user
 
-  /** Returns the changes that no pull has settled, in order. */
+  /** Returns the changes that no pull has confirmed, in order. */
   queue(state?: State): Queued[] {
     return this.all<QueueRow>('select * from queue where ?1 is null or state = ?1 order by seq', state ?? null).map(
       queued,
@@ -192,7 +191,7 @@ export class Copy {
     })
   }
 
-  /** Returns all changes that no pull has settled, and marks them as sent, so that none is altered any more. */
+  /** Returns all unconfirmed changes, and marks them as sent, so that they are not altered any more. */
   markSent(): Queued[] {
     return this.change(() => {
       this.run("update queue set state = 'sent' where state = 'new'")
@@ -211,7 +210,7 @@ export class Copy {
     })
   }
 
-  /** Another process may have taken the record away since the caller read it. */
+  /** Another process may have deleted the record since the caller read it. */
   #need(entity: string, id: string): Row {
     const row = this.find(entity, id)
     if (!row) throw notFound(entity, id)

@@ -26,7 +26,7 @@ export interface Exchanged extends Applied {
 /** Limits of one push; the server may send smaller ones. */
 const [MOST, BYTES] = [500, 7 << 20]
 
-/** Introduces this device to the server, or reports that it is still there: as a new one if it was removed. */
+/** Registers this device with the server or renews its registration; as a new device if the server removed it. */
 export async function register(copy: Copy, client: Client): Promise<Registered> {
   const known = copy.get('deviceId')
   try {
@@ -37,7 +37,7 @@ export async function register(copy: Copy, client: Client): Promise<Registered> 
   }
 }
 
-/** The server does not know the device, or it was away for too long, or its cursor is of no use any more. */
+/** The server does not know the device, or its cursor is too old. */
 const isUnknown = (error: unknown): boolean =>
   error instanceof AppError && (error.code === 'gone' || error.code === 'not_found')
 
@@ -60,8 +60,8 @@ async function introduce(copy: Copy, client: Client, known: string | undefined):
 }
 
 /**
- * Forgets how far this device has pulled, so the next pull reads everything. What no pull has settled is pushed again:
- * the server compares values, so a change that it has already is not done twice.
+ * Deletes the cursor, so that the next pull reads everything. Unconfirmed changes are pushed again: the server compares
+ * values, so it does not apply a change twice.
  */
 function startOver(copy: Copy): void {
   copy.change(() => {

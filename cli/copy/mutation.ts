@@ -28,7 +28,7 @@ export interface Queued extends Mutation {
   creates: boolean
 }
 
-/** Returns a change as the server takes it. A new record has no base: nobody saw anything before. */
+/** Returns a change in the form of the API. A new record has no base. */
 export const sent = ({ mutationId, entity, id, op, fields, base, at, via, creates }: Queued): object => ({
   mutationId,
   entity,
@@ -45,7 +45,7 @@ const sets = new Set(['labels', 'tags', 'skills'])
 
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
-/** Returns the record with the change on top; undefined if the change deletes it, or changes what is not there. */
+/** Returns the record with the change applied; undefined if the change deletes it, or the record does not exist. */
 export function applied(row: Row | undefined, { id, op, fields, base, at, creates }: Queued): Row | undefined {
   if (op === 'delete') return undefined
   if (!row && !creates) return undefined

@@ -3,11 +3,11 @@ import type { Client } from '../api/client.ts'
 import { follow, pause } from '../api/events.ts'
 import type { Copy } from './copy.ts'
 
-/** How often to ask a server that does not say when something changes. */
+/** Polling interval for a server that sends no events. */
 const POLL_MS = 30_000
 /** How often to look for changes that other commands have queued. */
 const LOOK_MS = 1000
-/** Changes often come together. */
+/** Pause after a change, because changes often come together. */
 const SETTLE_MS = 200
 
 /** Yields whenever there may be something to send or to receive, until the signal fires. */
@@ -30,12 +30,12 @@ export async function* changesAt(client: Client, copy: Copy, stop: AbortSignal):
   await listening
 }
 
-/** Calls `heard` for what the server tells of the copy's containers. Without a stream of events, polling remains. */
+/** Calls `heard` for each message about the containers of the copy. Without a stream of events, polling remains. */
 async function listen(client: Client, copy: Copy, heard: () => void, signal: AbortSignal): Promise<void> {
   const topics = copy.containers.filter((name) => /^(organization|project):/.test(name)).slice(0, hubLimits.topics)
   try {
     for await (const { op } of follow(client, topics, signal, { patient: true })) if (op !== 'tick') heard()
   } catch {
-    // The credential may not listen. The next exchange says so if it may not read either.
+    // The credential may not subscribe. The next exchange reports it if it may not read either.
   }
 }

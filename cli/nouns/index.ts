@@ -4,11 +4,11 @@ import type { Verb } from './noun.ts'
 interface Noun {
   about: string
   load: () => Promise<{ verbs: readonly Verb[] }>
-  /** Adds commands that are no verbs of the noun. */
+  /** Adds commands that are not verbs of the noun. */
   extend?: () => Promise<{ extend(noun: Command): void }>
 }
 
-/** The kinds of things to work with on a server. Each is loaded when it is used, which keeps every command fast. */
+/** The nouns of the command line. Each is loaded only when it is used, which keeps every command fast. */
 export const nouns: Record<string, Noun> = {
   projects: { about: 'Manage projects', load: () => import('./projects.ts') },
   tasks: { about: 'Manage tasks', load: () => import('./tasks.ts') },

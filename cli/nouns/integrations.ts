@@ -41,7 +41,7 @@ export const forwardingFields: Field[] = [
   many('--event <reason>', 'only notifications of this reason or type, such as mention', 'events'),
 ]
 
-/** Connects a service or changes its settings, from the values of the options. */
+/** Connects a service or changes its settings. */
 export async function putIntegration(
   client: Client,
   provider: string | undefined,

@@ -22,7 +22,7 @@ const describeIssue = (issue: Issue): Shown =>
     ),
   )
 
-/** What users report about the server to its administrators, who answer in the dashboard. */
+/** Problem reports of users to the administrators, who answer in the dashboard. */
 export const verbs: Verb[] = [
   {
     name: 'list',

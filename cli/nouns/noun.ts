@@ -37,9 +37,9 @@ export interface Call {
   fields: Record<string, unknown>
   /** Returns the project that --project or the linked folder names. */
   project(): Promise<string | undefined>
-  /** Returns the project that only the linked folder names: the caller did not choose it in this command. */
+  /** Returns the project of the linked folder, if the options did not choose one. */
   impliedProject(): Linked | undefined
-  /** Returns that project, and refuses to go on without one. */
+  /** Returns that project; throws without one. */
   needProject(): Promise<string>
   /** Returns that project's id as a filter or field. */
   inProject(): Promise<{ projectId?: string }>
@@ -78,7 +78,7 @@ export const choice = (flag: string, choices: readonly string[], fallback?: stri
 })
 export const eitherOf = (words: readonly string[]): string => words.join(', ').replace(/, (?=[^,]*$)/, ' or ')
 export const many = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'list', as })
-/** Values that are added to those of a record, or removed from them: the others stay. */
+/** A list whose values are added to a record or removed from it; its other values stay. */
 export const some = (flag: string, about: string, as: string): Field => ({ ...many(flag, about, as), keeps: true })
 export const count = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'number', as })
 export const flag = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'flag', as })
@@ -127,7 +127,7 @@ const examples = (lines: readonly string[]): string => `\nExamples:\n${lines.map
 function optionFor(field: Field, verb: Verb): Option {
   const option = new Option(field.flag, aboutOf(field, verb)).makeOptionMandatory(field.required ?? false)
   if (field.kind === 'list') option.argParser((value: string, before: string[] = []) => [...before, value])
-  // Not with `choices()`, which would also refuse `none`, `-` and the values of a newer server.
+  // Without `choices()`, which would refuse `none`, `-` and the values of a newer server.
   if (field.choices) option.argChoices = [...field.choices]
   return option
 }
@@ -156,7 +156,7 @@ async function run(verb: Verb, given: unknown[]): Promise<void> {
     const fields: Record<string, unknown> = {}
     for (const field of verb.fields ?? []) {
       const name = optionName(field.flag)
-      // What a new record has cannot be cleared: there `none` is a text like any other.
+      // A new record has no value to clear, so `none` is a text like any other.
       const clears = field.clears === 'always' || (field.clears !== undefined && verb.name === 'update')
       if (options[name] !== undefined)
         fields[field.as ?? name] = await read(client, { ...field, clears }, options[name])

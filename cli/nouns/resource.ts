@@ -14,12 +14,12 @@ export const paging: Field[] = [
   flag('--all', 'list all results'),
   text('--cursor <cursor>', 'continue an earlier list (nextCursor in its JSON)'),
 ]
-/** `--all` means everything: however much, and in whatever state. */
+/** `--all` removes both limits: the number of results and their state. */
 const pagingWith = (others: string): Field[] =>
   paging.map((field) => (field.flag === '--all' ? flag('--all', `list all results, including ${others} ones`) : field))
-/** For lists of work, which show what is open. */
+/** For lists that show open work by default. */
 export const workPaging = pagingWith('closed')
-/** For lists that show what is active. */
+/** For lists that show active records by default. */
 export const archivePaging = pagingWith('archived')
 export const withArchived = (fields: Record<string, unknown>): Record<string, unknown> =>
   fields.all && fields.status === undefined ? { ...fields, status: 'all' } : fields
@@ -27,7 +27,7 @@ export const withArchived = (fields: Record<string, unknown>): Record<string, un
 /** Limits a list to open work, unless `--all` or a status asks for more. */
 export const openOnly = (fields: Record<string, unknown>): Record<string, unknown> =>
   fields.all || fields.status !== undefined ? fields : { open: true, ...fields }
-/** What to print instead of an empty list. */
+/** Returns the text to print instead of an empty list. */
 export const noneOpen = (noun: string, { all, status }: Record<string, unknown>): string =>
   all || status !== undefined ? `No ${noun}.` : `No open ${noun}. To list closed ones, add --all.`
 

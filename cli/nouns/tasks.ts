@@ -49,7 +49,7 @@ const detailOf = ({ client, args: [task] }: Call): Promise<TaskDetail> =>
 /** Returns the tasks that block this one, including those that are done already. */
 const waitsFor = (task: TaskDetail): string[] => task.waitsFor.filter((t) => t.kind === 'blocks').map((t) => t.key)
 
-/** Tells a key (TUT-42), an id or the beginning of one from the words of a reason. */
+/** Distinguishes a key (TUT-42), an id or its beginning from the words of a reason. */
 const isTaskRef = (text: string): boolean => /^([a-z][a-z\d]*-\d+|[\da-f]{8}[\da-f-]*)$/i.test(text)
 
 /** Returns the keys of the other tasks on the command line, whichever way they were referred to. */

@@ -21,7 +21,7 @@ const limitInShort = ({ projects = null }: Partial<McpToken>): string[] =>
 const idsOf = (client: Client, refs: readonly string[]): Promise<string[]> =>
   Promise.all(refs.map((ref) => projectId(client, ref)))
 
-/** Says what a new token sees, because a default project is no limit. */
+/** Describes the access of a new token, because a default project does not limit it. */
 const reachOf = ({ projects = null }: Partial<McpToken>): string =>
   projects === null
     ? 'It has access to every project of the team that you have access to. To limit it, use --project.'

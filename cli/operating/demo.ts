@@ -30,8 +30,8 @@ export function stoppedClock(at: string, demo = false): () => Date {
 }
 
 /**
- * Prepares the database of a server that starts. Withdraws the link of a demo that ended without an orderly stop. With
- * `demo`, creates the demo, unless it is there, and returns the path of a link that signs the visitor in.
+ * Prepares the database of a starting server. Withdraws the sign-in link of a demo that crashed. With `demo`, creates
+ * the demo unless it exists, and returns the path of a sign-in link.
  */
 export async function prepare(ctx: Ctx, demo = false): Promise<string | undefined> {
   await withdrawLink(ctx)

@@ -14,7 +14,7 @@ import { Refusal } from '../terminal/refusal.ts'
 
 /**
  * Copies a binary to `target`, next to the one in use, verifies its checksum there and returns it. The copy is what
- * gets verified, so that nobody who can write to `source` can change it between the check and its use.
+ * gets verified, so that no one who can write to `source` can change it between check and use.
  */
 export function copyVerified(source: string, target: string, expectedSum: string | undefined): string {
   if (!existsSync(source)) throw new Refusal(`File ${source} not found.`, 4)

@@ -11,8 +11,8 @@ interface Trial {
 }
 
 /**
- * Starts a server on a port that nobody knows, without background work, so that it sends no mail. Returns undefined
- * when it becomes ready, or the reason why it did not.
+ * Starts a server on a random port, without background work, so that it sends no mail. Returns undefined when it
+ * becomes ready, or the reason why it did not.
  */
 export async function tryServer(trial: Trial): Promise<string | undefined> {
   const { version, errors, seconds } = trial
@@ -57,10 +57,7 @@ async function isReady(port: number, version: string): Promise<boolean> {
   }
 }
 
-/**
- * Returns a free port below those that the system gives to whoever asks for any port: one of these could be taken
- * before the server has started.
- */
+/** Returns a free port below the ephemeral range, whose ports the system could assign before the server starts. */
 function freePort(): number {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000)

@@ -2,7 +2,7 @@ import { fstatSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, isAbsolute, join } from 'node:path'
 
-/** The only place where client commands read the environment: where settings are, and what the terminal can do. */
+/** The only place where client commands read environment variables. */
 const { platform } = process
 const env = process.env
 
@@ -37,15 +37,11 @@ export const hasBrowser = (): boolean =>
   !env.SSH_CONNECTION &&
   (platform === 'darwin' || platform === 'win32' || !!(env.DISPLAY || env.WAYLAND_DISPLAY))
 
-/** Where the programs of agents keep their settings on Linux, and two of them on every system. */
 export const userConfig = (): string => env.XDG_CONFIG_HOME || join(homedir(), '.config')
 export const claudeFolder = (): string | undefined => env.CLAUDE_CONFIG_DIR || undefined
 export const codexFolder = (): string | undefined => env.CODEX_HOME || undefined
 
-/**
- * What the tunnel of this machine needs as a service: where its settings are, and where the programs are that
- * tunnel.json names.
- */
+/** The variables that the tunnel needs as a service: for its settings, and to find the programs in tunnel.json. */
 export const environmentOfTunnel = (): Record<string, string> => ({
   ...(env.PATH && { PATH: env.PATH }),
   ...(env.XDG_CONFIG_HOME && { XDG_CONFIG_HOME: env.XDG_CONFIG_HOME }),
@@ -63,7 +59,7 @@ export function environmentForGit(): Record<string, string | undefined> & { PATH
   return { ...Object.fromEntries(kept), PATH: folders.join(delimiter) }
 }
 
-/** What programs that others start on this machine may know of its environment: nothing that holds a credential. */
+/** The variables passed to programs that other users start through the tunnel: none that contains a credential. */
 const forCommands = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'SystemRoot', 'USERPROFILE']
 export const environmentForCommands = (): Record<string, string> =>
   Object.fromEntries(forCommands.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])))

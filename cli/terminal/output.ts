@@ -6,7 +6,7 @@ import { coloured, isTerminal } from './environment.ts'
  */
 const control = /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u200c\u200d]]/gv
 
-/** Text that needs no look at each character, as most lines of a log. */
+/** Printable ASCII, which most lines are: a fast path that skips the slower patterns. */
 const ordinary = /^[\x20-\x7e]*$/
 
 /** Makes one line of text from a server safe to print: it must not control the terminal. */

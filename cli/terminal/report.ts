@@ -25,7 +25,7 @@ const exits: Partial<Record<CodeFamily, number>> = {
   upstream_timeout: 6,
 }
 
-/** What databases and systems say: not allowed, not there, there already, not now. */
+/** Exit codes for error codes of Postgres and the operating system. */
 const foreign: Record<string, number> = {
   '28000': 3, '28P01': 3, '42501': 3, EACCES: 3, EPERM: 3, EROFS: 3,
   '3D000': 4, ENOENT: 4, ENOTDIR: 4,
@@ -33,7 +33,7 @@ const foreign: Record<string, number> = {
   unavailable: 6, timeout: 6, unknown: 6, disk_full: 6, ENOSPC: 6, EDQUOT: 6,
 } // biome-ignore format: one line for each exit code
 
-/** What an exit code is called when nothing more is known. */
+/** The error code for each exit code, for errors that have none. */
 const codes = ['internal', 'internal', 'invalid', 'forbidden', 'not_found', 'conflict', 'unavailable'] as const
 
 export const exitCodeOf = (code: ErrorCode): number => exits[familyOf(code)] ?? 1
@@ -58,7 +58,7 @@ export function report(error: unknown): number {
   return exitCode
 }
 
-/** Returns the reason, with times as people say them where the error has them as facts. */
+/** Returns the message of an error; a held task is described with relative times. */
 function sentenceOf(error: unknown): string {
   const held = error instanceof AppError && !wantsJson() ? error.details.held : undefined
   if (held)
@@ -68,7 +68,7 @@ function sentenceOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Returns what a user of the command line can do about an error, if the error says so. */
+/** Returns the next step that an error suggests, as a command if it has one. */
 function nextStep(error: unknown): string | undefined {
   if (!(error instanceof AppError)) return undefined
   const { next } = error.details

@@ -1,4 +1,4 @@
-/** Times as people say and type them. Programs use `--json`, which has exact times. */
+/** Formats and parses times for people. `--json` has exact times. */
 
 const HOUR_MS = 3_600_000
 const days = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
@@ -23,7 +23,7 @@ export function ago(at: string): string {
   return minutes < 1 ? 'just now' : `${span(minutes)} ago`
 }
 
-/** How long something still holds: `14 min left`. The last minute counts as one, so that nothing has 0 min left. */
+/** `14 min left`. The last minute counts as one, so that nothing has 0 min left. */
 export function left(at: string): string {
   const ms = Date.parse(at) - Date.now()
   return ms <= 0 ? 'expired' : `${span(Math.max(1, Math.round(ms / 60_000)))} left`

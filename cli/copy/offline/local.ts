@@ -17,8 +17,8 @@ const routes: readonly Route[] = [
 ]
 
 /**
- * Responds to routes of the web API from the copy, and queues what changes something. It judges nothing: rights, gates
- * and limits are the server's, when the changes are pushed.
+ * Answers requests to the web API from the copy, and queues changes. It checks no rights, gates or limits: the server
+ * does when the changes are pushed.
  */
 export class Local {
   constructor(

@@ -4,7 +4,7 @@ import { AppError } from '../../../src/errors.ts'
 export function isOutOfReach(error: unknown, method: string): boolean {
   if (!(error instanceof AppError)) return false
   const { cause } = error.details
-  // The request did not leave this computer, or no server took it.
+  // No server received the request.
   if (isUnsent(cause)) return true
   const code = (cause as { code?: unknown } | undefined)?.code
   // Otherwise a change may have been made although no response came, and must not be made twice.

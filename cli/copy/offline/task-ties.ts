@@ -4,8 +4,6 @@ import type { Row } from '../mutation.ts'
 import { keyOf } from './task-key.ts'
 import { text, textOrNull, type World } from './world.ts'
 
-/** What tasks of the copy wait for, and what else connects them. */
-
 const named = (world: World, task: Row, kind: unknown): Related => ({
   id: task.id,
   key: keyOf(world, task),

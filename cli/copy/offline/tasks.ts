@@ -40,7 +40,7 @@ function assignee(world: World, who: unknown): Fields {
   return { assigneeId: agent.id }
 }
 
-/** Turns what the API takes into fields of the record. */
+/** Converts the body of a request to fields of the record. */
 function fieldsOf(world: World, body: Fields, before?: Row): Fields {
   const { title, description, priority, dueAt, estimate, storyId, parentId, status } = body
   const labels =
@@ -79,13 +79,12 @@ function block(world: World, task: Row, { blockedBy }: Fields, made: readonly Ro
     refs.map((ref) => byTitle(ref) ?? findTask(world, ref)),
   )
 }
-/** Stands for blockers that a reader does not see. */
+/** The server's placeholder for blockers that the reader has no access to. */
 const HIDDEN = 'hidden'
 
 const comment = (world: World, task: Row, body: unknown, asks?: unknown): Row =>
   world.create('comment', { taskId: task.id, body, ...(asks === true && { asks }) })
 
-/** Queues that a task is done, with what is said about it. */
 function complete(world: World, ref: string, { notes, evidence, accepted, force }: TaskComplete): TaskChanged {
   if (force) throw needsServer('A blocked task cannot be completed')
   const before = findTask(world, ref)
@@ -103,7 +102,7 @@ const changed = (world: World, row: Row): TaskChanged => ({ ...shape(world, row)
 
 const claims = () => needsServer('Tasks cannot be claimed')
 
-/** Returns the ids that the filter `assignee` names; null stands for nobody. */
+/** Returns the ids that the filter `assignee` names; null means unassigned. */
 const assigneesIn = (world: World, parts: readonly string[]): unknown[] =>
   parts.map((who) => (who.toLowerCase() === 'none' ? null : assignee(world, who).assigneeId))
 
@@ -190,7 +189,7 @@ export const taskRoutes = [
   route('DELETE', `${PATH}/:id`, (call) => {
     const { world } = call
     const { id } = find(call)
-    // Comments and dependencies that were not sent have nowhere to go without their task.
+    // Without their task, the server would reject unsent comments and dependencies.
     for (const entity of ['comment', 'dependency'])
       for (const { id: own } of world.copy.list(entity, "? in (r ->> 'taskId', r ->> 'blockedById')", id))
         if (world.copy.isUnsent(entity, own)) world.remove(entity, own)

@@ -19,7 +19,7 @@ export const list = <T = string>(value: unknown): T[] => (Array.isArray(value) ?
 export const needsServer = (what: string): AppError =>
   new AppError('unavailable', `${what} without the server. Run the command again when the server can be reached.`)
 
-/** What all routes share: the records that the user sees in the team that they work with, and how they are named. */
+/** The records of the copy that the user sees in their current team. All offline routes use it. */
 export class World {
   readonly #teams: ReadonlySet<string>
 
@@ -34,8 +34,8 @@ export class World {
   }
 
   /**
-   * Whether the record belongs to the team, to nobody's team, or to a team that the user is not a member of and that
-   * shares a project with them.
+   * Whether the record belongs to the current team, to no team, or to a team that shares a project with the user
+   * without the user being a member.
    */
   isHere({ organizationId }: Row): boolean {
     // A token sees its own team only.
@@ -101,7 +101,7 @@ export class World {
 const withoutUndefined = (fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
-/** A new record has no fields to clear, so what is empty is left to the server's defaults. */
+/** A new record has no fields to clear, so empty ones are left to the server's defaults. */
 const given = (fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null))
 
@@ -123,7 +123,7 @@ interface Page<T> {
 const CURSOR = 'offline-'
 const DEFAULT_LIMIT = 50
 
-/** Sorts and cuts a list as the query asks. The cursor is a place in the list. */
+/** Sorts a list and returns the requested page. The cursor is a position in the list. */
 export function pageOf<T>(rows: Row[], query: URLSearchParams, shape: (row: Row) => T, sort = 'updatedAt'): Page<T> {
   const by = query.get('sort') ?? sort
   const order =
