@@ -3,5 +3,5 @@
 FIRST=c6fcd716
 git rev-parse --quiet --verify "$FIRST^{commit}" >/dev/null || exit 0 # not a clone, or a shallow one
 long=$(git log --no-merges --format=%s "$FIRST..HEAD" | LC_ALL=C.UTF-8 grep -E '.{73}') || exit 0
-printf 'These subjects of commits are longer than 72 characters:\n%s\n' "$long" >&2
+printf 'These commit subjects are longer than 72 characters:\n%s\n' "$long" >&2
 exit 1

@@ -67,7 +67,7 @@ async function readInput(): Promise<HookInput> {
   }
 }
 
-/** Returns the last used session of the project: the agent has its own token, so its session is not that of the user. */
+/** Returns the last used session of the project: the agent's own token has started it, not the command line. */
 async function session(client: Client, projectId: string): Promise<string | undefined> {
   const { items } = await client.get<Page<SessionItem>>(query('/api/sessions', { projectId, limit: 20 }))
   return (items.find((s) => s.status === 'active') ?? items.find((s) => s.status === 'paused'))?.id

@@ -51,7 +51,7 @@ const known = (copy: Copy, id: string): KnownToken | undefined => {
   return stored === undefined ? undefined : (JSON.parse(stored) as KnownToken)
 }
 
-/** Stores the current rights of the token. Offline, the last known rights apply; an unknown token has no permissions. */
+/** Stores the current rights of the token. Offline, the last known rights apply; an unknown token has none. */
 async function look(copy: Copy, token: KnownToken, read: () => Promise<McpToken>): Promise<void> {
   const now = await read().catch(() => undefined)
   if (!now) return

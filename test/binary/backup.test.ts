@@ -297,7 +297,7 @@ describe('tutti restore', () => {
 })
 
 let restored: Promise<string> | undefined
-/** A folder with what is in the backup: restored once, which takes seconds, and then copied. */
+/** A folder with the restored backup: restored once, which takes seconds, and then copied. */
 async function restoredCopy(): Promise<string> {
   restored ??= (async () => {
     const dir = join(folder(), 'data')
@@ -367,7 +367,7 @@ if (hasPostgres)
       const there = ['db', 'move', '--to', env.DATABASE_URL, '--data-dir', dir]
       await killedMidway(there)
       expect(await refusal(dir, env)).toContain('is not complete')
-      // The source may go on meanwhile; what it then has is what comes over.
+      // The source may change between the attempts; the last attempt copies its current state.
       const between = await serve({ dir })
       expect((await note(between, key, 'between')).status).toBe(201)
       await between.stop()

@@ -153,7 +153,7 @@ describe('a new installation', () => {
     const seeded = await tutti(['seed', '--demo', '--data-dir', dir])
     expect(seeded.out).toContain('created project Lighthouse API')
     expect((await tutti(['seed', '--demo', '--data-dir', dir])).out).not.toContain('created')
-    // Asked of the server: nobody opens its files.
+    // The running server answers; no one else opens its files.
     expect((await tutti(['migrate', '--data-dir', dir])).out).toStartWith('Up to date')
     await server.stop()
     expect((await tutti(['migrate', '--data-dir', dir])).out).toContain('Up to date')
@@ -193,7 +193,7 @@ for (const kind of ['pglite', 'postgres'] as const) {
         json('POST', { name: 'agent', organizationId: team.id }, token),
       )
       const { token: mcp } = (await made.json()) as { token: string }
-      // Minified names once made the binary forget what is out of bounds.
+      // With minified names, the binary once accepted numbers out of bounds.
       expect(
         (await fetch(`${server.url}/api/tasks?limit=0`, { headers: { authorization: `Bearer ${token}` } })).status,
       ).toBe(422)

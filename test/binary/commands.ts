@@ -11,7 +11,7 @@ export interface Listed {
   command: Command
 }
 
-/** Everything that can be called, or what only groups it; read from the program itself. What is hidden is for programs. */
+/** Returns all visible commands of the program: those with an action, or the groups. */
 export async function allCommands(which: 'callable' | 'groups' = 'callable'): Promise<Listed[]> {
   for (const [name, { load, extend }] of Object.entries(nouns)) {
     const noun = program.commands.find((c) => c.name() === name) as Command

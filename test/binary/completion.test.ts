@@ -36,7 +36,7 @@ async function shell(name: string): Promise<{ script: string; cwd: string; env: 
   }
 }
 
-/** What is typed, and what is offered then, in every shell alike. */
+/** The typed words and the expected suggestions, the same in every shell. */
 const cases: [string[], string[]][] = [
   [['ta'], ['tasks']],
   [['tasks', 'cl'], ['claim']],

@@ -5,7 +5,7 @@ import { BINARY, folder, json, PASSWORD, type Run, type Served, serve, tutti } f
 
 export const EMAIL = 'grace@example.com'
 
-/** A running server, and somebody who is signed in to it in a browser. */
+/** A running server, and a user who is signed in to it in a browser. */
 export class Office {
   private constructor(
     readonly server: Served,

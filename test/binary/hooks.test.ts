@@ -91,7 +91,7 @@ describe('tutti hook', () => {
     expect(JSON.parse((await hook('context', JSON.stringify(cursor))).out)).toEqual({
       additional_context: expect.stringContaining('keep the plan') as string,
     })
-    // Where somebody stands is enough.
+    // The current folder is enough.
     expect(contextOf(await hook('context', '', repository))).toContain('keep the plan')
   }, 300_000)
 
@@ -123,7 +123,7 @@ describe('tutti hook', () => {
       out: '',
       err: expect.stringMatching(new RegExp(`^tutti: .*${line}.*\\n$`)) as string,
     })
-    // Signed out, a folder that is gone, a link that is none, a call of another version.
+    // Signed out, a missing folder, a broken link file, arguments of another version.
     expect(await tutti(['hook', 'context'], { env: { XDG_CONFIG_HOME: folder() }, cwd: repository })).toEqual(
       quiet('not signed in'),
     )

@@ -9,7 +9,7 @@ const script = join(root, 'install.sh')
 /** As on a fresh machine: npm and the usual tools, no Bun. */
 const plain = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: folder() }
 
-/** Only what is in busybox, which has its own wget and no curl. */
+/** Only the tools of busybox, which has its own wget and no curl. */
 const busybox = folder()
 for (const name of ['sh', 'wget', 'sha256sum', 'awk', 'cut', 'tr', 'cp', 'mv', 'rm', 'mkdir', 'mktemp', 'chmod', 'dirname', 'basename', 'cat', 'grep', 'uname', 'sysctl'])
   symlinkSync(Bun.which('busybox') ?? '/bin/busybox', join(busybox, name)) // biome-ignore format: a list

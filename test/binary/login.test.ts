@@ -6,7 +6,7 @@ import { until } from '../support/until.ts'
 import { EMAIL, Home, Office } from './home.ts'
 
 let office: Office
-/** People who are signed in, one for each test that needs one. Made side by side: a sign-in by a code waits five seconds. */
+/** Signed-in users, one for each test that needs one. Created in parallel: a sign-in by a code waits five seconds. */
 const homes: Home[] = []
 const signedIn = (): Home => homes.pop() as Home
 beforeAll(async () => {
@@ -219,7 +219,7 @@ describe('the login session', () => {
 })
 
 describe('tutti login on a terminal', () => {
-  /** A screen, and a browser that writes down what it is asked to open. */
+  /** A display, and a browser that records the addresses that it opens. */
   function desk(): { env: Record<string, string>; opened(): string } {
     const bin = folder()
     const note = join(bin, 'opened')

@@ -7,7 +7,7 @@ const root = join(import.meta.dir, '../..')
 const pages = [...new Bun.Glob('src/features/manual/pages/*/*.md').scanSync(root)].sort()
 const texts = ['README.md', ...pages].map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') }))
 
-/** Lines of blocks for a shell, and what stands within a sentence. */
+/** Commands in shell blocks and inline code. */
 const commandsIn = (text: string): string[] => [
   ...[...text.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = '']) => block.split('\n').flatMap((line) => line.split(/[|(]/))),
   ...[...text.replace(/```[\s\S]*?```/g, '').matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code),
@@ -83,7 +83,7 @@ test('the commands in "First five minutes" of the README work', async () => {
   expect(await server.stop()).toBe(0)
 }, 300_000)
 
-/** As somebody does in a browser, with the password that the README chose. */
+/** Signs in like a browser, with the password of the README. */
 async function approve(url: string, userCode: string, made: string): Promise<void> {
   const [, password, email] = /printf %s '([^']+)' .* --email (\S+)/.exec(made) ?? []
   const { token } = (await (await fetch(`${url}/api/auth/login`, json('POST', { email, password }))).json()) as {

@@ -8,15 +8,16 @@ import { allCommands } from './commands.ts'
 import { Home, Office } from './home.ts'
 
 /**
- * Every command, against the compiled binary and one server with real data: piped, on a terminal, and with --json. Each way has its own
- * user and team, so that all three begin with nothing.
+ * Every command, against the compiled binary and one server with real data: piped, on a terminal, and with --json.
+ * Each way has its own user and team, so that all three begin without records.
  */
 const ways = ['piped', 'terminal', 'json'] as const
 type Way = (typeof ways)[number]
 
 /**
- * What is typed, in an order in which each finds what it needs, and what is shown. Behind `<` stands what comes on standard input; `@guest`
- * types it as somebody else; `{notes}` is the beginning of the id of the last note, `{dir}` the data folder, `{way}` the way.
+ * Each command line and its expected output, in an order in which each finds the records it needs. Text after `<` is
+ * standard input; `@guest` runs the command as another user; `{notes}` is the beginning of the id of the last note,
+ * `{dir}` the data folder, `{way}` the way.
  */
 const everyday: [string, RegExp][] = [
   ['status', /runs Tutti \d+\.\d+\.\d+\.\nSigned in as Grace Hopper/],
@@ -380,7 +381,7 @@ const withoutJson = new Set(['config policy', 'sbom', 'completion'])
 
 const wordsOf = (line: string): string[] =>
   [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, double, single, bare]) => double ?? single ?? bare ?? '')
-/** `tasks list`, of what is typed. */
+/** Returns `tasks list` from a command line. */
 const commands = await allCommands()
 const commandOf = (line: string): string => {
   const words = wordsOf(line.replace(/^@guest /, ''))
@@ -451,7 +452,7 @@ async function signedIn(token: string): Promise<Actor> {
   return { home, token }
 }
 
-/** What stands in braces. */
+/** Returns the value of a placeholder in braces. */
 async function filled(line: string, way: Way): Promise<string> {
   const { me, guest, deleted } = actors[way]
   const who = line.startsWith('@guest') ? guest : me
@@ -562,7 +563,7 @@ function problemOf(way: Way, line: string, expected: RegExp, { code, out, err }:
   return undefined
 }
 
-/** Names and types, three levels deep; of a list, what its items have in common. */
+/** Names and types, three levels deep; for a list, the fields that its items have in common. */
 function shapeOf(value: unknown, depth = 3): unknown {
   if (value === null) return 'null'
   if (Array.isArray(value)) return value.length === 0 || depth === 0 ? [] : [shapeOf(value[0], depth - 1)]

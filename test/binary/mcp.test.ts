@@ -167,7 +167,7 @@ describe('tutti mcp', () => {
     const made = await client.callTool({ name: 'create_note', arguments: { title: 'large', content } })
     const slug = slugOf(made)
     const read = await client.callTool({ name: 'get_note', arguments: { note: slug } })
-    // Of a long text an agent gets what fits.
+    // An agent gets only the beginning of a long text.
     const got = (read.structuredContent as { content: string }).content
     expect([got.length > 50_000, content.startsWith(got)]).toEqual([true, true])
     const huge = { name: 'create_note', arguments: { title: 'huge', content: 'x'.repeat(2 << 20) } }

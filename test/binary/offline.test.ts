@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { folder } from '../support/binary.ts'
 
-/** strace and a network of its own need root; test/run names what it leaves out. */
+/** strace and a separate network namespace need root; test/run names the tests that it leaves out. */
 const able = process.getuid?.() === 0 && Bun.which('strace') && Bun.which('unshare') && Bun.which('ip')
 
 interface Watched {

@@ -239,7 +239,7 @@ describe.skipIf(!root || !has('systemctl') || !has('unshare'))('with a real syst
     const gone = await service(['uninstall', '--tunnel', '--json'], env)
     expect(JSON.parse(gone.out)).toEqual({ file: '/etc/systemd/system/tutti-tunnel.service', removed: true })
     expect((await systemd.run(['systemctl', 'is-active', 'tutti-tunnel'])).code).not.toBe(0)
-    // A tunnel that somebody has started by hand is not taken over.
+    // install does not take over a tunnel that was started by hand.
     const byHand = systemd.tutti(['tunnel', 'up', '--json'], env, binary)
     const before = server.opened()
     while (server.opened() === before) await Bun.sleep(50)

@@ -6,7 +6,7 @@ import type { Machine } from '../../src/tunnel/machine.ts'
 import { BINARY, bareEnv, freePort, onTerminal, tutti } from '../support/binary.ts'
 import { Home, Office } from './home.ts'
 
-/** `tutti tunnel` with the built program: a machine, its service, and who opens it. */
+/** `tutti tunnel` with the built program: a machine, its service, and its users. */
 let office: Office
 let home: Home
 let key: string
@@ -179,7 +179,7 @@ test('a tunnel runs commands, opens services locally, and shows its log', async 
   for (let line = await followed.next(); ; line = await followed.next())
     if ((line as { target: string }).target === '/followed') break
 
-  // A machine that dies in the middle: what waited ends, who watched is told, and it can come back.
+  // If the machine dies, waiting requests end, watchers are notified, and it can reconnect.
   const waiting = at('/held')
   await held.promise
   again.kill('SIGKILL')

@@ -20,7 +20,7 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(() => server.kill())
 
-/** A program that goes on while the test does something else. */
+/** A program that keeps running while the test does something else. */
 function start(...args: string[]) {
   const child = Bun.spawn([BINARY, ...args], {
     env: { ...bareEnv, ...home.env },

@@ -53,7 +53,7 @@ export class Cluster {
     await until(() => this.inDatabase(isCreated).catch((error) => !isTemporary(error) && Promise.reject(error)))
   }
 
-  /** Runs statements on the primary, in the database that belongs to nobody. */
+  /** Runs statements on the primary, in the maintenance database. */
   async inDatabase<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     const sql = new SQL(`postgres://postgres@127.0.0.1:${this.proxy.postgres}/postgres`, { max: 1 })
     try {

@@ -76,7 +76,7 @@ export class Node {
     this.#patroni?.signal('SIGCONT')
   }
 
-  /** Cuts the network of the machine: nothing goes in or out, and nobody is told. */
+  /** Cuts the network of the machine silently: packets are dropped in both directions. */
   isolate(): void {
     for (const wire of this.place.wires) wire.cut()
   }
@@ -227,7 +227,7 @@ async function nodeOf(programs: Programs, name: string, etcd: number, { canFail 
       data_dir: folder,
       pgpass: join(programs.folder, `${name}.pgpass`),
       pg_hba: ['host all all 127.0.0.1/32 trust', 'host replication all 127.0.0.1/32 trust'],
-      // Only for tests: what is committed survives the process, and nobody turns the machine off.
+      // Only for tests: commits survive a killed process, and the machine itself keeps running.
       parameters: {
         fsync: 'off',
         unix_socket_directories: '',

@@ -34,7 +34,7 @@ export class Instance {
   }
 }
 
-/** What all instances of one installation have in common. */
+/** Settings that all instances share. */
 export const settings = (postgres: number, url: string): Record<string, string> => ({
   DATABASE_URL: `postgres://postgres@127.0.0.1:${postgres}/tutti`,
   TUTTI_SECRET: 'a secret that all of these instances have in common',

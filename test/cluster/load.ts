@@ -53,7 +53,7 @@ export function writeThrough(url: string, key: string, { writers = 6, repeat = t
     for (let n = 0; isRunning; n++) {
       const title = `note-${number}-${writer}-${n}`
       let isConfirmed = await send(title)
-      // At once the first time, when the attempt before may still be under way; less often while nobody answers.
+      // At once the first time, when the earlier attempt may still be open; less often while no instance answers.
       for (let wait = 50; !isConfirmed && repeat && isRunning; wait = 200) {
         await Bun.sleep(wait)
         isConfirmed = await send(title)

@@ -141,7 +141,7 @@ test('instances behind a pooler receive notifications from each other through LI
   const topic = `organization:${((await team.json()) as { id: string }).id}`
   const streams = await Promise.all(readers.map((instance) => StreamClient.open(instance, key, [topic])))
   for (let n = 1; n <= 3; n++) {
-    // Nobody hears of a note that is not the team's.
+    // Other users receive no event about a personal note.
     const note = json('POST', { title: `note ${n}`, content: 'heard', scope: 'team' }, key)
     const written = performance.now()
     expect((await fetch(`${writer.url}/api/notes`, note)).status).toBe(201)

@@ -180,7 +180,7 @@ function processesOf(passes: (command: string, cwd: string) => boolean): number[
       if (!/^\d+$/.test(pid)) return false
       try {
         const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
-        // One that has ended, but nobody has asked how, has no command.
+        // A zombie process has no command line.
         return command !== '' && passes(command, readlinkSync(`/proc/${pid}/cwd`))
       } catch {
         return false // It has ended.

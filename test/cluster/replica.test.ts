@@ -51,7 +51,7 @@ const configOf = (readUrl = standby.url, url = primary.url) =>
     },
   })
 
-/** `mostBehindMs`: long where a test reads old data on purpose, short where it waits until nobody does. */
+/** `mostBehindMs`: long where a test reads old data on purpose, short where it waits for fresh data. */
 async function start(replica: Pick<ReplicaOptions, 'mostBehindMs'>, readUrl?: string, url?: string): Promise<TestApp> {
   logged = []
   const log = createLog('info', (line) => void logged.push(line), false)
@@ -205,7 +205,7 @@ test('after a failover, a standby of the new primary is read and one of the old 
   await other.run('select pg_reload_conf()')
   const t = await start(FOREVER, other.url, standby.url)
   await until(() => t.app.reads.isStandbyRead)
-  // The old primary goes on by itself, and its standby gets further than the new primary.
+  // The old primary keeps running alone, and its standby advances further than the new primary.
   const stray = await startStandby(programs, primary, 'stray')
   await primary.run(`select pg_logical_emit_message(false, 'test', repeat('x', 16000000))`)
   const [[ahead] = []] = await standby.run('select pg_current_wal_flush_lsn()::text')

@@ -31,7 +31,7 @@ class Direction {
 }
 
 /**
- * A port that leads to another one, like a cable. While it is cut nothing passes and nobody is told: connections stay
+ * A port that leads to another one, like a cable. While it is cut, nothing passes and no error occurs: connections stay
  * open, new ones get no answer, and what was sent meanwhile arrives when it is mended, as TCP would send it again.
  */
 export class Wire {

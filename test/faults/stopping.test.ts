@@ -5,7 +5,7 @@ import { apiKeyFor, BINARY, bareEnv, folder, json, type Served, serve } from '..
 import { freshDatabase } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 
-/** How an instance leaves while others go on. */
+/** How one instance stops while others keep running. */
 describe.skipIf(!process.env.TEST_DATABASE_URL)('on an external Postgres', () => {
   let env: Record<string, string>
   let drop: () => Promise<void>
@@ -16,7 +16,7 @@ describe.skipIf(!process.env.TEST_DATABASE_URL)('on an external Postgres', () =>
   })
   afterAll(() => drop())
 
-  /** As a load balancer does it: asks who is ready, and repeats elsewhere only what could not be sent at all. */
+  /** Like a load balancer: polls readiness, and repeats on another instance only requests that were never sent. */
   class Balancer {
     readonly #ready = new Set<string>()
     readonly failed: unknown[] = []
@@ -78,7 +78,7 @@ describe.skipIf(!process.env.TEST_DATABASE_URL)('on an external Postgres', () =>
     balancer.isOver = true
     await work
     expect(balancer.failed).toEqual([])
-    // At a terminal nobody waits for others.
+    // On Ctrl-C the server does not wait for load balancers.
     for (const server of running) server.signal('SIGINT')
     expect(await Promise.all(running.map((server) => server.exited))).toEqual([0, 0])
   }, 300_000)
@@ -87,7 +87,7 @@ describe.skipIf(!process.env.TEST_DATABASE_URL)('on an external Postgres', () =>
     const { url, drop: dropOwn } = await freshDatabase()
     const other = await openPostgres({ url, poolSize: 1 })
     const lock = await other.begin()
-    // Held by whoever migrates: the start waits for it.
+    // The lock of migrations, for which a start waits.
     await lock.query('select pg_advisory_xact_lock(7866914)')
     const child = Bun.spawn([BINARY, 'serve', '--port', '0', '--data-dir', folder()], {
       cwd: tmpdir(),

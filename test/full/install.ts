@@ -68,7 +68,7 @@ export async function connectedBy(ask: () => Promise<{ out: string }>, isConnect
   }
 }
 
-/** Runs to its end and gives what it said, of both kinds. */
+/** Runs a program to its end and returns both its outputs. */
 export async function run(
   command: readonly string[],
   { cwd, env = {}, seconds = 240 }: { cwd?: string; env?: Record<string, string | undefined>; seconds?: number } = {},

@@ -58,7 +58,7 @@ describe.if(process.env.FULL === '1')('OAuth sign-in', () => {
     ada = await person(t)
     mkdirSync(join(home, 'bin'))
     for (const name of ['xdg-open', 'open', 'sensible-browser']) {
-      // Whole or not at all: the test reads it as soon as it is there.
+      // Written in one step, because the test reads the file as soon as it exists.
       writeFileSync(
         join(home, 'bin', name),
         `#!/bin/sh\nprintf '%s' "$1" > ${opened}.new && mv ${opened}.new ${opened}\n`,

@@ -7,7 +7,7 @@ import { dependenciesFor, run } from './install.ts'
 async function published(spec: string, field: string, attempts = 3): Promise<string> {
   const { code, out } = await run([process.execPath, 'info', spec, field], { env: { HOME: process.env.HOME } })
   if (code === 0) return out.trim()
-  // The registry may be out of reach for a moment; what it does not have, it does not have later either.
+  // Retries, because the registry may be unreachable for a moment.
   return attempts > 1 ? published(spec, field, attempts - 1) : ''
 }
 const { packageManager } = (await Bun.file(join(import.meta.dir, '../../package.json')).json()) as {
