@@ -1,3 +1,6 @@
+export const formatExamples = (lines: readonly string[]): string =>
+  `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
+
 /** Examples for the help of commands. Nouns have their own. */
 export const examples: Record<string, string[]> = {
   serve: ['tutti serve', 'tutti serve --port 8080 --data-dir /srv/tutti'],

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { version } from '../src/version.ts'
-import { examples } from './examples.ts'
+import { examples, formatExamples } from './examples.ts'
 import type { nouns } from './nouns/index.ts'
 
 const wantsJson = process.argv.includes('--json')
@@ -18,7 +18,7 @@ function exampleText(command: Command): string {
   const path: string[] = []
   for (let at: Command | null = command; at?.parent; at = at.parent) path.unshift(at.name())
   const lines = examples[path.join(' ')]
-  return lines ? `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}` : ''
+  return lines ? formatExamples(lines) : ''
 }
 
 /** Creates the root command, without subcommands. */

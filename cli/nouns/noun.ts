@@ -5,6 +5,7 @@ import { helped } from '../api/hints.ts'
 import { type Linked, linkedProject } from '../api/linked.ts'
 import { idOf, projectId } from '../api/reference.ts'
 import { OFFLINE, type WhereOrOffline, workingClient } from '../copy/client.ts'
+import { formatExamples } from '../examples.ts'
 import { note, print } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
 import { instantOf } from '../terminal/times.ts'
@@ -113,16 +114,14 @@ export function build(noun: Command, verbs: readonly Verb[]): void {
       .option('--server <address>', 'profile to use, by the address of its server')
     if (offlineNouns.has(noun.name()) && !verb.online) command.option('--offline', OFFLINE)
     command.option('--json', 'print JSON')
-    command.addHelpText('after', examples(verb.examples))
+    command.addHelpText('after', formatExamples(verb.examples))
     command.action((...given: unknown[]) => run(verb, given))
   }
-  noun.addHelpText('after', examples(verbs.flatMap((verb) => verb.examples.slice(0, 1)).slice(0, 4)))
+  noun.addHelpText('after', formatExamples(verbs.flatMap((verb) => verb.examples.slice(0, 1)).slice(0, 4)))
 }
 
 /** The nouns that also work with the copy on this computer. */
 const offlineNouns = new Set(offlineNames.map((name) => kindInfo(name).noun))
-
-const examples = (lines: readonly string[]): string => `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
 
 function optionFor(field: Field, verb: Verb): Option {
   const option = new Option(field.flag, aboutOf(field, verb)).makeOptionMandatory(field.required ?? false)

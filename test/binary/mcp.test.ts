@@ -7,6 +7,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { Client as V1Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as V1Stdio } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
+import { offlineTools } from '../../cli/copy/offline/tools.ts'
 import { tools } from '../../src/all-features.ts'
 import { BINARY, folder, freePort, onTerminal, type Served, serve, tutti } from '../support/binary.ts'
 import { allowing } from '../support/timing.ts'
@@ -252,4 +253,12 @@ describe('tutti mcp', () => {
     const nobody = await tutti(['mcp'], { env: { XDG_CONFIG_HOME: folder() }, stdin: '{}' })
     expect(nobody).toMatchObject({ code: 3, out: '', err: expect.stringContaining('You are not signed in') as string })
   })
+})
+
+test('each tool that works offline has the toolset and the scope of the tool of the server', () => {
+  const served = Object.keys(offlineTools).map((name) => {
+    const { toolset, action } = tools.find((tool) => tool.name === name) ?? {}
+    return [name, toolset, action?.rule.scope]
+  })
+  expect(served).toEqual(Object.entries(offlineTools).map(([name, { toolset, scope }]) => [name, toolset, scope]))
 })

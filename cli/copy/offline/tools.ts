@@ -1,5 +1,5 @@
 import { invalid } from '../../../src/errors.ts'
-import { query as withQuery } from '../../api/reference.ts'
+import { query } from '../../api/reference.ts'
 import type { Fields } from '../mutation.ts'
 import { list, text } from './world.ts'
 
@@ -37,7 +37,7 @@ const listing =
   (path: string, rename: (args: Fields) => Fields) =>
   (args: Fields, project: string | undefined): Asked => ({
     method: 'GET',
-    path: withQuery(path, {
+    path: query(path, {
       limit: args.limit ?? LISTED,
       cursor: args.cursor,
       search: args.query,
