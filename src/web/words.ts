@@ -33,6 +33,7 @@ export const words = {
     inbox: 'Inbox',
     assistant: 'Assistant',
     now: 'Now',
+    projects: 'Projects',
     memories: 'Memory',
     activity: 'Activity',
     tokens: 'Tokens',

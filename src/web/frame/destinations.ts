@@ -45,7 +45,7 @@ const all: readonly Destination[] = [
   { to: '/inbox', label: words.places.inbox, icon: Inbox, group: 'top', key: 'i' },
   { to: '/now', label: words.places.now, icon: AudioLines, group: 'top', key: 'n' },
   { to: '/assistant', label: words.places.assistant, icon: Sparkles, group: 'top' },
-  { to: '/projects', label: kindTitle('project'), icon: FolderKanban, group: 'projects', key: 'p' },
+  { to: '/projects', label: words.places.projects, icon: FolderKanban, group: 'projects', key: 'p' },
   { to: '/notes', label: kindTitle('note'), icon: NotebookText, group: 'knowledge' },
   { to: '/decisions', label: kindTitle('decision'), icon: Scale, group: 'knowledge', key: 'd' },
   { to: '/specs', label: kindTitle('spec'), icon: BookOpenText, group: 'knowledge' },
