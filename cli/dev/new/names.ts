@@ -22,7 +22,7 @@ export function renamer(kind: string): (text: string) => string {
 }
 
 /** What exists already: words that a new kind must not use. */
-export interface Taken {
+interface Taken {
   readonly nouns: readonly string[]
   readonly features: readonly string[]
   readonly tables: readonly string[]
