@@ -1,6 +1,6 @@
 /**
- * The addresses of the dashboard, as the server's router writes them. The server serves its page on these and on no
- * others, so that all else is a true 404; a test compares them with the routes of the dashboard.
+ * The addresses of the dashboard, in the syntax of the server's router. The server serves the dashboard only on these,
+ * so that every other address is a real 404; a test compares them with the routes of the dashboard.
  */
 export const paths = [
   '/',

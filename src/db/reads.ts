@@ -2,7 +2,7 @@ import { DbError, type Driver, type QueryOptions, type Result } from './driver.t
 import type { Replica } from './postgres/replica.ts'
 import { type Db, drizzleOver } from './session.ts'
 
-/** So long after a write its credential reads the primary. A standby that is read is less far behind. */
+/** For this long after a write, its credential reads the primary. A usable standby is less far behind. */
 const OWN_WRITES_MS = 10_000
 
 interface ReadsOptions {
@@ -14,8 +14,8 @@ interface ReadsOptions {
 }
 
 /**
- * THE CHOICE whether something is read from a standby. Actions name it (`replica` in `read()`); everything else reads
- * the primary, above all credentials, leases, limits and idempotency keys, which must be current.
+ * THE RULE what is read from a standby: actions with `replica` in `read()`. Everything else reads the primary, above
+ * all credentials, leases, limits and idempotency keys, which must be current.
  */
 export class Reads {
   /** When credentials last wrote, oldest first. */
@@ -40,8 +40,8 @@ export class Reads {
   }
 
   /**
-   * Returns a database for the reads of one call. It reads the standby until that fails, or the credential writes
-   * something; from then on the primary, so that a call never goes back in time.
+   * Returns a database for the reads of one call. It reads the standby until that fails or the credential writes; from
+   * then on the primary, so that a call never sees older data than before.
    */
   dbFor(credentialId: string | null): Db {
     const { primary, db, replica } = this.options
@@ -53,8 +53,8 @@ export class Reads {
         try {
           return await standby.query(text, params, options)
         } catch (error) {
-          // What is too slow there would be so here. All else the primary decides: a standby may be gone, may have
-          // cancelled the statement to go on with its replay, or may lack a table that was just created.
+          // A query that times out on the standby would time out on the primary too. After other errors the primary is
+          // tried: a standby may be down, cancel a statement for its replay, or lack a table that was just created.
           if (!(error instanceof DbError) || error.code === 'timeout') throw error
           if (error.code === 'unavailable') replica.failed()
         }
@@ -70,8 +70,8 @@ export class Reads {
   }
 
   /**
-   * Calls `work` with a standby that has everything that is committed now, otherwise with the primary; with the primary
-   * again if it fails on the standby, which ends long reads that are in the way of its replay.
+   * Calls `work` with a standby that has everything committed so far, otherwise with the primary. Repeats it with the
+   * primary if it fails on the standby, which cancels long reads that block its replay.
    */
   async whole<T>(work: (driver: Driver) => Promise<T>, onFailed: (error: DbError) => void): Promise<T> {
     const { primary, replica } = this.options

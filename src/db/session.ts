@@ -37,8 +37,8 @@ const { mapResultRow } = drizzleUtils as unknown as {
 type RowMapper = (row: unknown[]) => Record<string, unknown>
 
 /**
- * Returns a function that maps a row like `mapResultRow`. What decodes a column, and which objects are of tables that a
- * join may leave empty, is found out once and not for every value of every row.
+ * Returns a function that maps a row like `mapResultRow`. It looks up the decoders, and the tables that a join may
+ * leave empty, once and not for every value.
  */
 function mapperOf(fields: Fields, joins: Record<string, boolean> | undefined): RowMapper {
   if (fields.some(({ path }) => path.length > 2)) return (row) => mapResultRow(fields, row, joins)
@@ -66,8 +66,7 @@ function mapperOf(fields: Fields, joins: Record<string, boolean> | undefined): R
 }
 
 /**
- * The objects that are null where a join found no row: those of a single table that may be missing. The first column of
- * each tells.
+ * The objects that are null if a join found no row: those of a single optional table. The first column of each decides.
  */
 function optionalObjects(fields: Fields, joins: Record<string, boolean>): { object: string; first: number }[] {
   const tables = new Map<string, { first: number; tables: Set<string> }>()
@@ -85,7 +84,7 @@ interface Decoder {
   mapFromDriverValue(value: unknown): unknown
 }
 
-/** Returns what converts a value of the driver; undefined if it stays as it is. */
+/** Returns the decoder of a column; undefined if values stay as they are. */
 function decoderOf(field: Fields[number]['field']): Decoder | undefined {
   if (is(field, Column)) return field.mapFromDriverValue === Column.prototype.mapFromDriverValue ? undefined : field
   const expression = is(field, Subquery) ? field._.sql : is(field, SQL) ? field : field.sql

@@ -3,19 +3,19 @@ import { fastest, type Kernel, start } from './kernels.ts'
 const PAGE = 65_536
 /** Largest number of a signed byte. */
 const BYTE = 127
-/** Rounded likewise, the asked vector has as many bits as sums of 32 bits leave room for. */
+/** The query vector is rounded to as many bits as fit into sums of 32 bits. */
 const FINEST = 8191
 /** How finely scores are sorted before the best are taken. */
 const BUCKETS = 4096
-/** About what an id takes in the list and in the set, and what each instance of the kernel takes. */
+/** Approximate bytes of an id in the list and in the set, and of each kernel instance. */
 const ID_BYTES = 150
 const KERNEL_BYTES = 16_384
 const roundUp = (n: number, to: number): number => Math.ceil(n / to) * to
 
 /**
- * Vectors of unit length in memory, each number rounded to a byte, for finding the nearest of many in a few
- * milliseconds: 100,000 vectors of 384 numbers take 39 MB, and their ids another 15. Rounding changes the order of
- * vectors that are almost equally near, so a caller takes more than it needs and compares them exactly.
+ * Unit vectors in memory, each number rounded to a byte, to find the nearest of many in a few milliseconds: 100,000
+ * vectors of 384 numbers need 39 MB, and their ids another 15. Rounding changes the order of almost equal distances, so
+ * a caller requests more than it needs and compares those exactly.
  */
 export class VectorCodes {
   /** Made with the first vector: many owners have none. */
@@ -61,7 +61,7 @@ export class VectorCodes {
     this.#known.add(id)
   }
 
-  /** Returns the ids of about the `count` nearest, at least that many if there are, in no order. */
+  /** Returns the ids of the `count` nearest vectors or slightly more, unordered. */
   nearest(asked: Float32Array, count: number): string[] {
     if (asked.length !== this.dimensions || count <= 0) return []
     if (this.size <= count) return [...this.#ids]
@@ -74,7 +74,7 @@ export class VectorCodes {
     return this.#best(new Float32Array(this.#buffer, layout.scores, this.size), count)
   }
 
-  /** Sorts the scores into buckets first: only those of the last bucket that is needed are more than asked for. */
+  /** Sorts the scores into buckets. Only the last needed bucket may add more ids than requested. */
   #best(scores: Float32Array, count: number): string[] {
     let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
     for (const score of scores) {

@@ -11,7 +11,7 @@ const ZERO = 8192
 
 interface Tensor {
   bytes: Uint8Array
-  /** A byte stands for `min + scale × byte`. */
+  /** A byte means `min + scale × byte`. */
   min: number
   scale: number
   /** Value of each of the 256 possible bytes. */
@@ -87,8 +87,8 @@ export class MiniLM {
   }
 
   /**
-   * Packs the weights of a product, several tensors side by side, as the kernel wants them. For each column follows
-   * what its numbers stand for, its bias, and what the kernel for bytes adds to its sums.
+   * Packs the weights of a product, several tensors side by side, in the layout of the kernel. Each column is followed
+   * by its scale, its bias, and what the byte kernel adds to its sums.
    */
   #pack(name: string, sources: Tensor[], biases: Tensor[], rows: number): void {
     const { Codes, panel, group } = this.variant

@@ -23,14 +23,14 @@ export interface JobDefinition<A, D = Record<string, unknown>> {
   run(app: A, data: D, signal: AbortSignal): Promise<void>
   /** Attempts after the first. Default: 10, with waits doubling from 5 s up to an hour. */
   retries?: number
-  /** Cron expression in UTC. Runs once across instances; runs missed while no server was up are made up for by one. */
+  /** Cron expression in UTC. Runs once across instances. After downtime, one run replaces all missed ones. */
   every?: string
-  /** Where it returns false, the job is left to other instances. */
+  /** If it returns false, only other instances run the job. */
   when?(config: Config): boolean
   /** Default: 300. */
   timeoutSeconds?: number
   /** Works in small steps and can be stopped between any two, so a stopping server does not wait for it. */
   resumable?: true
-  /** Only one of this name runs at a time, on all instances together: each does all there is to do. */
+  /** Only one job of this name runs at a time across instances, because each run does all pending work. */
   alone?: true
 }

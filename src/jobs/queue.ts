@@ -24,8 +24,8 @@ const backoff = (attempt: number) => Math.min(3_600_000, 5000 * 2 ** (attempt - 
 const array = (values: Iterable<string>) => `{${[...values].join(',')}}`
 
 /**
- * Durable work in the table `jobs`. Instances compete with SKIP LOCKED and hold a job by a lease. Each check claims
- * what is due and learns when the next job is, so no frequent polling is needed: `wake` and that moment start a check.
+ * Durable jobs in the table `jobs`. Instances compete with SKIP LOCKED and hold a job by a lease. Each check claims due
+ * jobs and returns when the next one is due, so no frequent polling is needed: `wake` and that time start a check.
  */
 export class Jobs<A> {
   readonly #definitions = new Map<string, JobDefinition<A> & { next?: (after: Date) => Date }>()
@@ -123,7 +123,7 @@ export class Jobs<A> {
       })
   }
 
-  /** Starts what is due. Returns after how many milliseconds to check again. */
+  /** Starts due jobs. Returns the milliseconds until the next check. */
   async #claim(app: A): Promise<number> {
     if (!this.#scheduled) await this.#schedule()
     const { concurrency, lease: ms, poll } = this.#options

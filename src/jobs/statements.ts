@@ -20,7 +20,7 @@ export const schedule = `${insert} on conflict (id) do update set run_at = exclu
  * next one is due. $1 names, $2 ids we run already (a lease can expire while we are paused), $3 limit, $4 the new
  * lease, $5 its milliseconds, $6 names of which only one runs at a time. If several are due, one whose lease
  * expired goes first: it may still be running here, and taking it over stops it elsewhere. A lease far in the future
- * is from before the clock was set back, and holds no one up.
+ * is ignored: it is from before the clock was set back.
  */
 export const claim = `with due as materialized (
     select id from jobs where state <> 'failed' and run_at <= now() and name = any($1::text[]) and id <> all($2::text[])

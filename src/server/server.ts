@@ -37,8 +37,8 @@ export interface HttpServer {
 
 export interface HttpOptions {
   /**
-   * Replies with an error if a response does not fit its documented schema. For tests: it takes a seventh of
-   * the time of a list, and would only ever find mistakes of ours.
+   * Replies with an error if a response does not fit its documented schema. Only for tests: it costs a seventh of the
+   * time of a list, and finds only our own mistakes.
    */
   checkAnswers?: boolean
 }
@@ -63,7 +63,7 @@ export function buildHttp(app: AppWithFeatures, { checkAnswers = false }: HttpOp
     .onRequest(({ request, set }) => {
       const seen = guard.check(request)
       set.headers['x-request-id'] = seen.requestId
-      // Connections that stay open would be cut when the server stops, maybe with a request on its way.
+      // A kept connection would be cut when the server stops, perhaps with a request in transit.
       if (state.leaving) set.headers.connection = 'close'
       if (state.draining && !isInternal(request))
         throw new AppError('unavailable', 'The server is stopping. Try again in a moment.', { retryAfter: 2 })
@@ -107,7 +107,7 @@ function addMcp(server: Elysia, mcp: Mcp): void {
     .post('/mcp/messages', async ({ request, set }) => asText(await mcp.message(request), set), { parse: 'none' })
     .post(HANDOVER_PATH, async ({ request, set }) => asText(await mcp.handedOver(request), set), { parse: 'none' })
     .all('/mcp', async ({ request, set }) => asText(await mcp.streamable(request), set), { parse: 'none' })
-    // For programs with a token: the address that announces no sign-in, which some would prefer to their token.
+    // For programs with a token. It does not announce sign-in, which some programs would prefer to their token.
     .all('/mcp/token', async ({ request, set }) => asText(await mcp.streamable(request), set), { parse: 'none' })
     .all('/mcp/tunnels/:slug/:server', ({ request, params }) => mcp.local(request, params), { parse: 'none' })
 }
@@ -119,7 +119,7 @@ function addInternal(server: Elysia, app: AppWithFeatures, guard: Guard): void {
     )
 }
 
-/** Returns copies of the routes, which stay as they are when the checks of responses are removed. */
+/** Returns copies of the routes, which keep their response schemas when the response checks are removed. */
 const describedBy = (routers: readonly AnyElysia[]): RouteLike[] =>
   [...routers.flatMap(routesOf), healthRoute].map((route) => ({ ...route, hooks: { ...route.hooks } }))
 
@@ -169,13 +169,13 @@ async function mayReadMetrics(app: App, guard: Guard, request: Request): Promise
     throw new AppError('forbidden', 'Only administrators of this server can read metrics.')
 }
 
-/** Whether another instance sent the request. Its clients are served to the end. */
+/** Whether another instance sent the request. Such requests are served until the end. */
 const isInternal = ({ url }: Request): boolean => URL.parse(url)?.pathname.startsWith('/internal/') ?? false
 
 /** Longer requests are cut off, so that slow clients cannot hold connections. */
 const IDLE_SECONDS = 30
 
-/** Listens. `built`: routes that were made before, because that takes a while. */
+/** Starts listening. `built`: routes that were built earlier, because that takes a while. */
 export function startHttp(
   app: AppWithFeatures,
   options: HttpOptions = {},
@@ -243,9 +243,8 @@ export function startHttp(
 }
 
 /**
- * Waits until nothing runs, and closes the listener meanwhile: a refused connection has sent nothing, so a load
- * balancer can repeat it elsewhere. With other instances, machines connect to them first; until then their requests
- * pass here.
+ * Waits until nothing runs, and closes the listener: a load balancer can repeat a refused connection elsewhere, because
+ * nothing was sent. With other instances, machines first reconnect to them; until then this instance serves them.
  */
 async function drained(
   { config, tunnels }: App,

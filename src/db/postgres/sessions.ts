@@ -45,11 +45,11 @@ export const connect = (
     ...(onclose && { onclose, idleTimeout: 0 }),
   })
 
-/** Connections to one server, and what is known of it. */
+/** Connections to one server, and facts about it. */
 export interface Session {
   readonly sql: SQL
   readonly version: string
-  /** A pooler is in between, which gives each transaction another connection: settings last for a transaction. */
+  /** A pooler gives each transaction another connection, so settings last for one transaction. */
   readonly isPooled: boolean
   /**
    * Statements that would give the role our limits, so that no transaction has to set them; undefined if every
@@ -125,8 +125,8 @@ async function factsOf(sql: SQL, limits: Limits): Promise<Facts> {
 }
 
 /**
- * Throws if the pooler forgets whose prepared statements are whose. Each connection numbers its own, so without the
- * pooler's help the second one meets statements of the first on the connection to the server that they share.
+ * Throws if the pooler does not track prepared statements. Connections number their statements themselves, so two of
+ * them would clash on a shared connection to the server.
  */
 async function requirePrepared(sql: SQL): Promise<void> {
   const clients = [await sql.reserve(), await sql.reserve()]

@@ -1,6 +1,6 @@
 import type { Deadlines } from './deadlines.ts'
 
-/** Lets at most so many work at once; others wait for their turn, in order, as long as a deadline allows. */
+/** Limits how many callers work at once. Others wait in order, until a deadline. */
 export class Slots {
   #free: number
   readonly #waiting: PromiseWithResolvers<void>[] = []

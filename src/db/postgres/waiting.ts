@@ -53,7 +53,7 @@ const TEMPORARY_NAME = /^ERR_POSTGRES_(?:CONNECTION_|IDLE_TIMEOUT|LIFETIME_TIMEO
 /** Class 28: refused credentials. 3D000: unknown database. No other server of the same cluster would accept them. */
 const LASTING_STATE = /^(?:28...|3D000)$/
 
-/** Whether an error may pass without anyone changing a setting. */
+/** Whether an error may disappear without a change of settings. */
 export function isTemporary(error: unknown): boolean {
   const roots = rootsOf(error)
   return roots.some(isTemporaryRoot) && !roots.some(({ errno }) => LASTING_STATE.test(errno ?? ''))

@@ -25,7 +25,7 @@ export const gitea: HostProvider = {
     treePage: (page) => `recursive=true&per_page=1000&page=${page}`,
     filePath: (path, ref, from, to) => `src/commit/${enc(ref)}/${paths(path)}#L${from}-L${to}`,
     createWith: 'POST',
-    // Addresses count the runs of the repository, and the API takes ids of the whole server. Older ones have no API.
+    // Addresses contain run numbers of the repository, but the API needs ids of the server. Older servers have no API.
     takesRunNumbers: false,
   }),
 }

@@ -119,7 +119,7 @@ export function guarded(place, work) {
       await work(event)
       alert.textContent = ''
     } catch (problem) {
-      // The work may have replaced all that the place shows.
+      // The work may have replaced the content of the place.
       alertOf().textContent = problem.message
     } finally {
       place.removeAttribute('aria-busy')
@@ -149,13 +149,13 @@ export function leave(path) {
 
 export const toLogin = () => leave(`/login?next=${encodeURIComponent(location.pathname + location.search)}`)
 
-/** For a sign-in: opens the page that asks who created the account, if the server wants to know. */
+/** For a sign-in: opens the page that asks who created the account, if the server requires it. */
 export const askWhoCreated = (next) => (problem) => {
   if (problem.code !== 'conflict.confirm_account') throw problem
   return leave(`/confirm-account?next=${encodeURIComponent(next)}#${problem.ticket}`)
 }
 
-/** Returns a page of this instance and nothing else, by the rule that the API has for `returnTo`. */
+/** Returns a path of this server only, by the rule that the API has for `returnTo`. */
 export function nextPath(otherwise = '/') {
   const next = new URLSearchParams(location.search).get('next') ?? ''
   const page = /^\/(?!api(\/|$))(([\w~-][\w.~-]*\/)*[\w~-][\w.~-]*\/?)?(\?[\w.~=&%+:@,-]*)?$/
@@ -187,12 +187,12 @@ const reasons = {
   unauthenticated: 'This account cannot sign in.',
 }
 
-/** Says in the form why the reader has to sign in again, or why signing in at a provider failed. */
+/** Shows why the user has to sign in again, or why signing in at a provider failed. */
 export function showReason(form) {
   const reason = new URLSearchParams(location.hash.slice(1)).get('error')
   if (!reason) return
   history.replaceState(null, '', location.pathname + location.search)
-  // This is not a failure, so it is no alert.
+  // Not a failure, so it is shown as a note.
   if (reason === 'session_ended')
     return form.prepend(element('p', { class: 'note', role: 'status' }, 'Your session has ended. Sign in to continue.'))
   $('[role=alert]', form).textContent = Object.hasOwn(reasons, reason)
@@ -200,7 +200,7 @@ export function showReason(form) {
     : 'Signing in at the provider failed. Try again, or sign in another way.'
 }
 
-/** Says that the server keeps its mail, and who can read it. */
+/** Shows that the server stores mail instead of sending it, and who can read it. */
 export const kept = ({ detail }) => element('p', { class: 'note' }, detail)
 
 const providers = { github: 'GitHub', google: 'Google', oidc: 'single sign-on' }

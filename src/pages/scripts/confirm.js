@@ -17,7 +17,7 @@ import { noPasskeys, signInWithPasskey } from './passkeys.js'
 const TICKET = 'confirm-account'
 const PROVED = 'confirm-account-proved'
 
-// Kept until it is answered: the person may prove who they are at a provider, and come back.
+// Kept until the question is answered: the person may sign in at a provider and return.
 const fresh = secretFromFragment()
 if (fresh) sessionStorage.setItem(TICKET, fresh)
 const ticket = fresh || sessionStorage.getItem(TICKET)

@@ -30,7 +30,7 @@ const option = (value, text, selected = false) => element('option', { value, sel
 const select = (label, name, options) => element('label', {}, label, element('select', { name }, ...options))
 const items = async (path) => (await get(path)).items
 
-/** Who asks, as far as it is proven: only the host that published the program's description is. */
+/** Describes the program. Only the host that published its description is verified. */
 const about = ({ name, host, place, target }, user) => [
   element('p', { class: 'lead' }, quoted(name), ' wants to access Tutti as ', quoted(user.email), '.'),
   host && place === 'web'
@@ -116,7 +116,7 @@ async function chooser(user, asked) {
   ]
 }
 
-/** Only what was asked for can be given: reading all of it, or only what the program named. */
+/** Converts the requested scopes to read scopes: only requested scopes can be granted. */
 const readOnly = (scopes) => [...new Set(scopes.map((scope) => scope.replace(/write$/, 'read')))]
 
 await guarded(form, async () => {
