@@ -67,7 +67,7 @@ export const edits: readonly Edit[] = [
   },
   {
     file: 'src/web/router/knowledge.ts',
-    list: 'export const knowledge = [',
+    list: 'export const knowledge',
     end: '] as const',
     text: `  pageWith(
     '/bookmarks',
