@@ -1,46 +1,21 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import type { Role } from '../../src/auth/policy.ts'
-import { addMember } from '../../src/features/admin/teams.ts'
 import { findByReference } from '../../src/features/agents/rows.ts'
 import type { Agent, AgentCreate, AgentDetail, AgentPage, PublicAgent } from '../../src/features/agents/schema.ts'
 import * as agents from '../../src/features/agents/service.ts'
-import type { Organization } from '../../src/features/organizations/schema.ts'
-import type { Project } from '../../src/features/projects/schema.ts'
 import type { Skill, SkillCreate } from '../../src/features/skills/schema.ts'
 import { type McpClient, ways } from '../mcp/support.ts'
-import { call, mcpToken, type Person, person, sharedApp, systemCtx, type TestApp, unique } from '../support/app.ts'
-import { expectEvent, expectRefusal, failure, ids, inside, statuses, times, watch } from './support.ts'
+import { call, mcpToken, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
+import { expectEvent, expectRefusal, failure, ids, statuses, times, watch } from './support.ts'
+import { newPeople, type People, teamOf } from './team-support.ts'
 
 let t: TestApp
-let people: Record<Role | 'author' | 'stranger', Person>
+let people: People<'author'>
 beforeAll(async () => {
   t = watch(await sharedApp())
-  const [owner, admin, member, viewer, author, stranger] = (await Promise.all(
-    ['Ada', 'Grace', 'Edsger', 'Barbara', 'Alan', 'Mallory'].map((name) => person(t, { name })),
-  )) as [Person, Person, Person, Person, Person, Person]
-  people = { owner, admin, member, viewer, author, stranger }
+  people = await newPeople(t, 'author')
 })
 
-async function newTeam() {
-  const { id } = (await people.owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
-  const join = (who: Person, role: Role) => addMember(systemCtx(t), { id, userId: who.userId, role })
-  await Promise.all([
-    join(people.admin, 'admin'),
-    join(people.member, 'member'),
-    join(people.viewer, 'viewer'),
-    join(people.author, 'member'),
-  ])
-  const { owner, admin, member, viewer, author, stranger } = people
-  return {
-    id,
-    owner: inside(owner, id),
-    admin: inside(admin, id),
-    member: inside(member, id),
-    viewer: inside(viewer, id),
-    author: inside(author, id),
-    stranger,
-  }
-}
+const newTeam = () => teamOf(t, people)
 
 const make = async (who: Person, input: Partial<AgentCreate> = {}): Promise<Agent> => {
   const made = await who.fetch<Agent>('POST', '/api/agents', { name: unique('agent'), scope: 'personal', ...input })
@@ -125,14 +100,6 @@ describe('creating an agent', () => {
       expect(await expectRefusal(t, refused, 422, 'invalid')).toMatchObject({
         errors: [{ pointer: '/systemPrompt', code: 'too_long' }],
       })
-  })
-
-  test('twice with the same idempotency key creates it once', async () => {
-    const key = unique('key')
-    const made = await Promise.all(
-      times(4, () => people.author.fetch<Agent>('POST', '/api/agents', { name: 'Once' }, { 'idempotency-key': key })),
-    )
-    expect(new Set(made.map((m) => m.body.id)).size).toBe(1)
   })
 })
 
@@ -353,54 +320,6 @@ describe('agents over MCP', () => {
     }
   }
 
-  test('are created for the team, listed, read, changed and deleted', async () => {
-    const team = await newTeam()
-    const review = await skill(team.author, { scope: 'team' })
-    const personal = await make(people.author)
-    const { slug } = (await team.author.fetch<Project>('POST', '/api/projects', { name: unique('project') })).body
-    await connected(await mcpToken(t, team.author, { organizationId: team.id }), async (client) => {
-      const given = { name: 'Reviewer', role: 'r', memoryScope: 'agent', systemPrompt: 'You review.' }
-      const made = (await client.call('create_agent', { ...given, skills: `["${review.slug}"]` }))
-        .structuredContent as unknown as Agent
-      expect<unknown>(made).toEqual({ slug: expect.any(String), version: 1 })
-      const stored = (await team.author.fetch('GET', `/api/agents/${made.slug}`)).body
-      expect(stored).toMatchObject({ ...given, skills: [review.id], scope: 'team' })
-      expect(stored).toMatchObject({ organizationId: team.id, createdById: people.author.userId })
-
-      for (const args of [{}, { project: slug }, { status: 'active', limit: 5 }]) {
-        const page = (await client.call('list_agents', args)).structuredContent as unknown as AgentPage
-        // The other one is the agent that the token came with.
-        expect([page.items.map((a) => a.slug), page.total]).toEqual([[made.slug, expect.any(String)], 2])
-        expect(JSON.stringify(page)).not.toContain('You review.')
-      }
-      expect(await client.call('get_agent', { agent: personal.slug })).toMatchObject({
-        isError: true,
-        structuredContent: { code: 'not_found' },
-      })
-
-      const changed = await client.call('update_agent', { agent: made.slug, role: 'Reviews', expectedVersion: 1 })
-      expect(changed.structuredContent).toEqual({ slug: made.slug, version: 2 })
-      const late = await client.call('update_agent', { agent: made.slug, role: 'x', expectedVersion: 1 })
-      expect(late).toMatchObject({
-        isError: true,
-        structuredContent: { code: 'version_mismatch', current: { version: 2 } },
-      })
-
-      const read = (await client.call('get_agent', { agent: stored.id })).structuredContent as unknown as AgentShown
-      expect(read).toMatchObject({ role: 'Reviews', systemPrompt: 'You review.', skills: [review.slug] })
-      expect(read.recentActivity).toEqual([
-        expect.stringContaining('«changed role of agent Reviewer»'),
-        expect.stringContaining('«created agent Reviewer»'),
-      ])
-
-      expect((await client.call('delete_agent', { agent: made.slug })).structuredContent).toEqual({
-        deleted: true,
-        memories: { count: 0 },
-      })
-      expect((await client.call('list_agents')).structuredContent).toMatchObject({ total: 1 })
-    })
-  })
-
   test('hide the activity of a public agent from strangers, and its personal time from the team', async () => {
     const team = await newTeam()
     const agent = await make(team.author)
@@ -443,23 +362,6 @@ describe('agents over MCP', () => {
       })
     const shown = (await get(author, agent.id)).body as AgentDetail
     expect(shown.recentActivity.map((e) => e.type)).toEqual(['agent.updated', 'agent.created'])
-  })
-
-  test('report the project, agent or skill of another team as not found', async () => {
-    const team = await newTeam()
-    const project = (await team.author.fetch<Project>('POST', '/api/projects', { name: unique('project') })).body
-    const [agent, hidden] = [await make(team.author, { scope: 'team' }), await skill(team.author, { scope: 'team' })]
-    await connected(await mcpToken(t, people.stranger), async (client) => {
-      for (const [name, args] of [
-        ['list_agents', { project: project.id }],
-        ['get_agent', { agent: agent.id }],
-        ['update_agent', { agent: agent.slug, name: 'x' }],
-        ['delete_agent', { agent: agent.id }],
-        ['create_agent', { name: 'x', skills: [hidden.id] }],
-      ] as const)
-        expect([name, (await client.call(name, args)).structuredContent?.code]).toEqual([name, 'not_found'])
-    })
-    expect((await get(team.author, agent.id)).body).toMatchObject(agent)
   })
 })
 

@@ -307,16 +307,6 @@ describe('a feature', () => {
     expect(await ofTeam(people.viewer)).toEqual([a.id, b.id].sort())
     expect(await ofTeam(people.owner)).toEqual([a.id, b.id, hidden.id].sort())
   })
-
-  test('is refused a change of an old version, with the current record', async () => {
-    const { author, project } = await newTeam()
-    const { id } = await make(author, project)
-    await patch(author, id, { priority: 'high' })
-    const late = await patch(author, id, { priority: 'low' }, { 'if-match': '"1"' })
-    expect(await expectRefusal(t, late, 412, 'version_mismatch')).toMatchObject({
-      current: { version: 2, priority: 'high' },
-    })
-  })
 })
 
 describe('the workflow of a project', () => {

@@ -11,7 +11,6 @@ import { notifications } from '../../src/features/notifications/table.ts'
 import type { MemberPage, Organization } from '../../src/features/organizations/schema.ts'
 import { users } from '../../src/features/users/table.ts'
 import {
-  apiKey,
   call,
   logged,
   PASSWORD,
@@ -344,18 +343,6 @@ describe('the receiver of an invite', () => {
       404,
       'not_found',
     )
-  })
-
-  test('cannot answer with an API key', async () => {
-    const team = await newTeam()
-    const me = await person(t)
-    await verify(me)
-    const sent = await send(team, me.email)
-    const key = await apiKey(t, me)
-    const path = `/api/invites/${sent.body.id}/accept`
-    await expectRefusal(t, await call(t, 'POST', path, undefined, { authorization: `Bearer ${key}` }), 403, 'forbidden')
-    await expectRefusal(t, await call(t, 'POST', path), 401, 'unauthenticated')
-    expect((await rolesIn(team)).has(me.userId)).toBe(false)
   })
 
   test('becomes a member once by ten simultaneous calls', async () => {

@@ -140,19 +140,9 @@ describe('nested paths', () => {
     expect(stories.map(({ id }) => id)).toEqual([story.id, other.id])
   })
 
-  test('respect versions, viewers’ rights and archived projects', async () => {
+  test('refuse changes in an archived project', async () => {
     const { project, epic, story, taskPath } = await outline()
-    await team.member.fetch('PUT', epicAt(epic), { title: 'Newer' })
-    const stale = await team.member.fetch('PUT', epicAt(epic), { title: 'x' }, { 'if-match': '"1"' })
-    expect((await expectRefusal(t, stale, 412, 'version_mismatch')) as object).toMatchObject({
-      current: { title: 'Newer', version: 2 },
-    })
     const paths = [epicAt(epic), storyAt(story), taskPath]
-    for (const path of paths)
-      for (const [method, body] of [['PUT', { title: 'x' }], ['DELETE']] as const) {
-        expect((await team.viewer.fetch(method, path, body)).status).toBe(403)
-        expect((await team.stranger.fetch(method, path, body)).status).toBe(404)
-      }
     await team.owner.fetch('POST', `/api/projects/${project.id}/archive`)
     for (const path of paths) expect((await team.owner.fetch('PUT', path, { title: 'x' })).status).toBe(409)
   })

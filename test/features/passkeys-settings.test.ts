@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import type { Passkey, PasskeyPage } from '../../src/features/passkeys/schema.ts'
 import { users } from '../../src/features/users/table.ts'
-import { apiKey, call, person, type TestApp, testApp } from '../support/app.ts'
+import { call, person, type TestApp, testApp } from '../support/app.ts'
 import { Authenticator } from '../support/authenticator.ts'
 import {
   add,
@@ -98,19 +98,6 @@ describe('existing passkeys', () => {
     await expectEvents(t, gone, 'passkey.deleted')
     expect((await signIn(key)).status).toBe(401)
     await expectRefusal(t, await who.fetch('DELETE', path), 404, 'not_found')
-  })
-
-  test('can only be listed with an API key', async () => {
-    const { who, passkey } = await holder()
-    const key = { authorization: `Bearer ${await apiKey(t, who)}` }
-    expect((await call<PasskeyPage>(t, 'GET', '/api/settings/passkeys', undefined, key)).body.items).toHaveLength(1)
-    await expectRefusal(t, await call(t, 'POST', '/api/auth/passkey/register/begin', {}, key), 403, 'forbidden')
-    await expectRefusal(
-      t,
-      await call(t, 'DELETE', `/api/settings/passkeys/${passkey.id}`, undefined, key),
-      403,
-      'forbidden',
-    )
   })
 
   test('cannot be removed if they are the last way to sign in', async () => {

@@ -1,13 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { eq, getTableName } from 'drizzle-orm'
-import { type Ctx, contextOf } from '../../src/action.ts'
-import { tools } from '../../src/all-features.ts'
-import type { Role } from '../../src/auth/policy.ts'
+import { contextOf } from '../../src/action.ts'
 import type { Problem } from '../../src/errors.ts'
-import { addMember } from '../../src/features/admin/teams.ts'
 import type { Note, NotePage } from '../../src/features/notes/schema.ts'
 import { notes as noteTable } from '../../src/features/notes/table.ts'
-import type { Organization } from '../../src/features/organizations/schema.ts'
 import type {
   Project,
   ProjectCreate,
@@ -17,63 +13,29 @@ import type {
 } from '../../src/features/projects/schema.ts'
 import * as projects from '../../src/features/projects/service.ts'
 import { projects as projectTable } from '../../src/features/projects/table.ts'
+import { call, mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 import {
-  call,
-  mcpToken,
-  member,
-  type Person,
-  person,
-  sharedApp,
-  systemCtx,
-  type TestApp,
-  unique,
-} from '../support/app.ts'
-import {
-  ctxOf,
   expectEvent,
   expectEvents,
   expectNoEvents,
   expectRefusal,
-  failure,
   ids,
   inside,
   statuses,
   times,
   watch,
 } from './support.ts'
+import { newPeople, type People, teamOf } from './team-support.ts'
 
 let t: TestApp
 /** Each test makes a team of its own with these people in it. */
-let people: Record<Role | 'creator' | 'stranger', Person>
+let people: People<'creator'>
 beforeAll(async () => {
   t = watch(await sharedApp())
-  const [owner, admin, member, viewer, creator, stranger] = (await Promise.all(
-    ['Ada', 'Grace', 'Edsger', 'Barbara', 'Alan', 'Mallory'].map((name) => person(t, { name })),
-  )) as [Person, Person, Person, Person, Person, Person]
-  people = { owner, admin, member, viewer, creator, stranger }
+  people = await newPeople(t, 'creator')
 })
 
-async function newTeam() {
-  const { id } = (await people.owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
-  const join = (who: Person, role: Role) => addMember(systemCtx(t), { id, userId: who.userId, role })
-  await Promise.all([
-    join(people.admin, 'admin'),
-    join(people.member, 'member'),
-    join(people.viewer, 'viewer'),
-    join(people.creator, 'member'),
-  ])
-  const { owner, admin, member, viewer, creator } = people
-  return {
-    id,
-    owner: inside(owner, id),
-    admin: inside(admin, id),
-    member: inside(member, id),
-    viewer: inside(viewer, id),
-    creator: inside(creator, id),
-    /** Works in their own organization. */
-    stranger: people.stranger,
-  }
-}
+const newTeam = () => teamOf(t, people)
 
 const create = async (who: Person, input: Partial<ProjectCreate> = {}): Promise<Project> => {
   const made = await who.fetch<Project>('POST', '/api/projects', { name: unique('project'), ...input })
@@ -85,11 +47,6 @@ const list = async (who: Person, query = '') => (await who.fetch<ProjectPage>('G
 const addNote = async (who: Person, projectId: string, over = {}): Promise<Note> =>
   (await who.fetch<Note>('POST', '/api/notes', { title: unique('note'), projectId, ...over })).body
 const handleOf = async (who: Person) => (await who.fetch<{ handle: string }>('GET', '/api/auth/me')).body.handle
-const run = (name: string, ctx: Ctx, input: object) => {
-  const tool = tools.find((candidate) => candidate.name === name)
-  if (!tool) throw new Error(`no tool ${name}`)
-  return tool.run(ctx, input as never).then(({ shown }) => shown)
-}
 
 describe('creating a project', () => {
   test('returns a slug, a key and defaults', async () => {
@@ -210,23 +167,10 @@ describe('creating a project', () => {
   })
 
   test.each([
-    ['without a name', {}],
     ['with an empty name', { name: '\n ' }],
-    ['with a name of 101 characters', { name: 'x'.repeat(101) }],
-    ['with an unknown visibility', { name: 'x', visibility: 'secret' }],
     ['with more than 16 KiB of settings', { name: 'x', settings: { x: 'é'.repeat(8 << 10) } }],
-    ['with a slug', { name: 'x', slug: 'y' }],
-    ['in another organization', { name: 'x', organizationId: Bun.randomUUIDv7() }],
-    ['for someone else', { name: 'x', createdById: Bun.randomUUIDv7() }],
-    ['with a version', { name: 'x', version: 7 }],
   ])('is refused %s', async (_, body) => {
     await expectRefusal(t, await people.owner.fetch('POST', '/api/projects', body), 422, 'invalid')
-  })
-
-  test('is for members, not for viewers', async () => {
-    const team = await newTeam()
-    await expectRefusal(t, await team.viewer.fetch('POST', '/api/projects', { name: 'x' }), 403, 'forbidden')
-    await expectRefusal(t, await call(t, 'POST', '/api/projects', { name: 'x' }), 401, 'unauthenticated')
   })
 })
 
@@ -460,14 +404,6 @@ describe('changing a project', () => {
       key: 'NEW',
       version: 3,
     })
-    for (const patch of [
-      { slug: 'x' },
-      { visibility: 'public' },
-      { status: 'archived' },
-      { createdById: people.member.userId },
-      { name: null },
-    ])
-      await expectRefusal(t, await team.member.fetch('PUT', path, patch), 422, 'invalid')
   })
 
   test('is refused for a key of another project, but not for its own', async () => {
@@ -480,44 +416,6 @@ describe('changing a project', () => {
       'conflict.exists',
     )
     expect((await team.creator.fetch('PUT', `/api/projects/${a.id}`, { key: a.key })).status).toBe(200)
-  })
-
-  test('at one version succeeds for one of twenty; the others get the current project', async () => {
-    const team = await newTeam()
-    const made = await create(team.creator)
-    const answers = await Promise.all(
-      times(20, (i) =>
-        team.member.fetch<Project>(
-          'PUT',
-          `/api/projects/${made.id}`,
-          { description: `by ${i}` },
-          { 'if-match': '"1"' },
-        ),
-      ),
-    )
-    expect(statuses(answers)).toEqual([200, ...times(19, () => 412)])
-    const won = answers.find((a) => a.status === 200)?.body as Project
-    expect(won.version).toBe(2)
-    for (const lost of answers.filter((a) => a.status === 412))
-      expect((await expectRefusal(t, lost, 412, 'version_mismatch')).current).toEqual(won)
-  })
-
-  test('respects If-Match on every route', async () => {
-    const team = await newTeam()
-    const made = await create(team.creator)
-    const stale = { 'if-match': '"7"' }
-    for (const [method, path, body] of [
-      ['PUT', '', { name: 'x' }],
-      ['DELETE', '', undefined],
-      ['POST', '/share', { visibility: 'public' }],
-      ['DELETE', '/share', undefined],
-      ['POST', '/archive', undefined],
-      ['POST', '/restore', undefined],
-    ] as const) {
-      const answer = await team.creator.fetch(method, `/api/projects/${made.id}${path}`, body, stale)
-      expect(`${method} ${path} ${answer.status}`).toBe(`${method} ${path} 412`)
-      expect((await expectRefusal(t, answer, 412, 'version_mismatch')).current).toEqual(made)
-    }
   })
 })
 
@@ -558,22 +456,6 @@ describe('archiving a project', () => {
     })
     const again = await team.member.fetch<Project>('POST', `/api/projects/${made.id}/restore`)
     expect((await team.member.fetch<Project>('POST', `/api/projects/${made.id}/restore`)).body).toEqual(again.body)
-  })
-
-  test('and restoring it works with the tool', async () => {
-    const team = await newTeam()
-    const made = await create(team.creator, { name: 'Tooled' })
-    const ctx = await ctxOf(t, await mcpToken(t, team.member))
-    expect(await run('archive_project', ctx, { project: made.key })).toMatchObject({
-      slug: made.slug,
-      status: 'archived',
-    })
-    expect(await run('list_projects', ctx, {})).toMatchObject({ items: [], total: 0 })
-    expect(await run('list_projects', ctx, { status: 'archived' })).toMatchObject({
-      items: [{ slug: made.slug }],
-      total: 1,
-    })
-    expect(await run('archive_project', ctx, { project: 'tooled', restore: true })).toMatchObject({ status: 'active' })
   })
 })
 
@@ -863,31 +745,6 @@ describe('numbers and recent activity of a project', () => {
       ])
       expect(body.stats.notes).toBe(0)
     }
-  })
-
-  test('are the same over MCP, for the token’s organization only', async () => {
-    const [team, other] = [await newTeam(), await newTeam()]
-    const ctx = await ctxOf(t, await mcpToken(t, team.member))
-    const named = (await run('create_project', ctx, { name: 'By an agent', settings: { a: 1 } })) as Project
-    const made = (await get(team.member, named.key)).body
-    expect(made).toMatchObject({
-      organizationId: team.id,
-      visibility: 'team',
-      slug: 'by-an-agent',
-      createdById: people.member.userId,
-    })
-    expect(await run('get_project', ctx, { project: 'by-an-agent' })).toMatchObject({
-      id: made.id,
-      stats: { notes: 0, tasks: 0, tasksDone: 0 },
-      recentActivity: [expect.stringContaining(': «created project By an agent»')],
-    })
-    expect(await run('update_project', ctx, { project: made.key, description: 'By the tool' })).toEqual({
-      slug: made.slug,
-      version: 2,
-    })
-    const elsewhere = await create(other.member)
-    expect(await failure(run('get_project', ctx, { project: elsewhere.id }))).toMatchObject({ code: 'not_found' })
-    expect((await projects.list(ctx, {})).items.map((p) => p.id)).toEqual([made.id])
   })
 })
 

@@ -1,9 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import type { Role } from '../../src/auth/policy.ts'
 import * as accounts from '../../src/features/accounts/service.ts'
-import { addMember } from '../../src/features/admin/teams.ts'
-import type { Organization } from '../../src/features/organizations/schema.ts'
 import { memberships } from '../../src/features/organizations/table.ts'
 import type { PublicSkill, Skill, SkillCreate, SkillPage } from '../../src/features/skills/schema.ts'
 import * as skills from '../../src/features/skills/service.ts'
@@ -18,53 +15,21 @@ import {
   type Person,
   person,
   sharedApp,
-  systemCtx,
   type TestApp,
   testApp,
   unique,
 } from '../support/app.ts'
-import {
-  expectEvent,
-  expectNoEvents,
-  expectRefusal,
-  ids,
-  inside,
-  statuses,
-  TestClock,
-  times,
-  watch,
-} from './support.ts'
+import { expectEvent, expectNoEvents, expectRefusal, ids, TestClock, times, watch } from './support.ts'
+import { newPeople, type People, teamOf } from './team-support.ts'
 
 let t: TestApp
-let people: Record<Role | 'author' | 'stranger', Person>
+let people: People<'author'>
 beforeAll(async () => {
   t = watch(await sharedApp())
-  const [owner, admin, member, viewer, author, stranger] = (await Promise.all(
-    ['Ada', 'Grace', 'Edsger', 'Barbara', 'Alan', 'Mallory'].map((name) => person(t, { name })),
-  )) as [Person, Person, Person, Person, Person, Person]
-  people = { owner, admin, member, viewer, author, stranger }
+  people = await newPeople(t, 'author')
 })
 
-async function newTeam() {
-  const { id } = (await people.owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
-  const join = (who: Person, role: Role) => addMember(systemCtx(t), { id, userId: who.userId, role })
-  await Promise.all([
-    join(people.admin, 'admin'),
-    join(people.member, 'member'),
-    join(people.viewer, 'viewer'),
-    join(people.author, 'member'),
-  ])
-  const { owner, admin, member, viewer, author, stranger } = people
-  return {
-    id,
-    owner: inside(owner, id),
-    admin: inside(admin, id),
-    member: inside(member, id),
-    viewer: inside(viewer, id),
-    author: inside(author, id),
-    stranger,
-  }
-}
+const newTeam = () => teamOf(t, people)
 
 /** A person without any membership: signed in again, so that nothing remembers the last one. */
 async function loner(): Promise<Person> {
@@ -161,21 +126,6 @@ describe('creating a skill', () => {
     })
     const skill = await write(people.author)
     await expectRefusal(t, await put(people.author, skill.id, { content: `${fits}é` }), 422, 'invalid')
-  })
-
-  test('twice with the same idempotency key creates it once', async () => {
-    const send = (name: string) =>
-      people.author.fetch<Skill>('POST', '/api/skills', { name }, { 'idempotency-key': key })
-    const key = unique('key')
-    const made = await Promise.all(times(4, () => send('Once')))
-    expect(new Set(made.map((m) => m.body.id)).size).toBe(1)
-    await expectRefusal(t, await send('Twice'), 409, 'conflict.idempotency')
-  })
-
-  test('is refused to a viewer, even for a personal one in that team', async () => {
-    const team = await newTeam()
-    for (const scope of ['personal', 'team', 'public'])
-      await expectRefusal(t, await team.viewer.fetch('POST', '/api/skills', { name: 'x', scope }), 403, 'forbidden')
   })
 })
 
@@ -398,25 +348,6 @@ describe('changing a skill', () => {
       userId: people.author.userId,
       data: { name: 'New', version: 2, fields: ['name', 'description'] },
     })
-  })
-
-  test('at an old version is refused with the current record', async () => {
-    const skill = await write(people.author)
-    await put(people.author, skill.id, { content: 'two' })
-    const late = await put(people.author, skill.id, { content: 'three' }, { 'if-match': '"1"' })
-    expect(await expectRefusal(t, late, 412, 'version_mismatch')).toMatchObject({
-      current: { version: 2, content: 'two' },
-    })
-    expect((await put(people.author, skill.id, { content: 'three' }, { 'if-match': '"2"' })).body.version).toBe(3)
-  })
-
-  test('at one version succeeds for one of many', async () => {
-    const skill = await write(people.author)
-    const answers = await Promise.all(
-      times(6, (i) => put(people.author, skill.id, { content: `${i}` }, { 'if-match': '"1"' })),
-    )
-    expect(statuses(answers)).toEqual([200, 412, 412, 412, 412, 412])
-    expect((await get(people.author, skill.id)).body.version).toBe(2)
   })
 
   test('shares it, publishes it and takes it back', async () => {

@@ -110,13 +110,6 @@ describe('suspending a user', () => {
     const again = await call<{ token: string }>(t, 'POST', '/api/auth/login', { email: who.email, password: PASSWORD })
     expect((await me(t, again.body.token)).status).toBe(200)
   })
-
-  test('is for administrators only', async () => {
-    const [who, other] = [await person(t), await person(t)]
-    await expectRefusal(t, await other.fetch('PATCH', at(who, '/suspend'), {}), 403, 'forbidden')
-    await expectRefusal(t, await other.fetch('PATCH', at(who, '/unsuspend')), 403, 'forbidden')
-    expect((await who.fetch('GET', '/api/auth/me')).status).toBe(200)
-  })
 })
 
 describe('losing rights', () => {

@@ -1,39 +1,25 @@
 import { expect } from 'bun:test'
 import { and, eq } from 'drizzle-orm'
 import { contextOf } from '../../src/action.ts'
-import type { Role } from '../../src/auth/policy.ts'
 import type { Problem } from '../../src/errors.ts'
-import { addMember } from '../../src/features/admin/teams.ts'
 import type { Agent } from '../../src/features/agents/schema.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
-import type { Organization } from '../../src/features/organizations/schema.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
 import type { Epic, Story } from '../../src/features/stories/schema.ts'
 import type { NextTask, Task, TaskChanged, TaskCompleted, TaskDetail } from '../../src/features/tasks/schema.ts'
 import { type McpClient, type Result, ways } from '../mcp/support.ts'
-import {
-  call,
-  mcpToken,
-  type Person,
-  person,
-  sharedApp,
-  systemCtx,
-  type TestApp,
-  testApp,
-  unique,
-} from '../support/app.ts'
-import { inside, TestClock, watch } from './support.ts'
+import { call, mcpToken, type Person, person, sharedApp, type TestApp, testApp, unique } from '../support/app.ts'
+import { TestClock, watch } from './support.ts'
+import { newPeople, type People, teamOf } from './team-support.ts'
 
 /** A team with somebody in every role and a project, for the tests of tasks and of what they stand in. */
 export let t: TestApp
 export const clock = new TestClock()
-let people: Record<Role | 'other' | 'stranger', Person>
+let people: People<'other'>
 
 async function assemble(app: TestApp): Promise<void> {
   t = watch(app)
-  const names = ['Ada', 'Grace', 'Edsger', 'Barbara', 'Alan', 'Mallory']
-  const [owner, admin, member, viewer, other, stranger] = (await Promise.all(names.map(signedInForDays))) as Person[]
-  people = { owner, admin, member, viewer, other, stranger } as typeof people
+  people = await newPeople(t, 'other', signedInForDays)
 }
 
 /** Leases outlast access tokens; whose clock is moved would have to renew those all the time. */
@@ -63,24 +49,14 @@ export async function startOnClock(): Promise<() => Promise<void>> {
   return app.close
 }
 
-export interface Team extends Record<Role | 'other' | 'stranger', Person> {
+export interface Team extends People<'other'> {
   id: string
   project: Project
 }
 
 export async function newTeam(): Promise<Team> {
-  const { owner, admin, member, viewer, other, stranger } = people
-  const { id } = (await owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
-  const join = (who: Person, role: Role) => addMember(systemCtx(t), { id, userId: who.userId, role })
-  await Promise.all([join(admin, 'admin'), join(member, 'member'), join(viewer, 'viewer'), join(other, 'member')])
-  const roles = {
-    owner: inside(owner, id),
-    admin: inside(admin, id),
-    member: inside(member, id),
-    viewer: inside(viewer, id),
-    other: inside(other, id),
-  }
-  return { id, ...roles, stranger, project: await newProject(roles.owner) }
+  const team = await teamOf(t, people)
+  return { ...team, project: await newProject(team.owner) }
 }
 
 const made = async <T>(answer: Promise<{ status: number; body: T }>): Promise<T> => {

@@ -1,47 +1,25 @@
 import { expect } from 'bun:test'
 import { and, eq } from 'drizzle-orm'
-import type { Role } from '../../src/auth/policy.ts'
 import type { Problem } from '../../src/errors.ts'
-import { addMember } from '../../src/features/admin/teams.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
-import type { Organization } from '../../src/features/organizations/schema.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
 import type { Evidence } from '../../src/features/projects/workflow/workflow-schema.ts'
 import type { Feature, FeatureCreate, FeatureView } from '../../src/features/workflow/schema.ts'
 import { type McpClient, ways } from '../mcp/support.ts'
-import { type Person, person, sharedApp, systemCtx, type TestApp, unique } from '../support/app.ts'
-import { inside, watch } from './support.ts'
+import { type Person, sharedApp, type TestApp, unique } from '../support/app.ts'
+import { watch } from './support.ts'
+import { newPeople, type People, teamOf } from './team-support.ts'
 
 export let t: TestApp
-export let people: Record<Role | 'author' | 'stranger', Person>
+export let people: People<'author'>
 /** Call it in `beforeAll`. */
 export async function start(): Promise<void> {
   t = watch(await sharedApp())
-  const [owner, admin, member, viewer, author, stranger] = (await Promise.all(
-    ['Ada', 'Grace', 'Edsger', 'Barbara', 'Alan', 'Mallory'].map((name) => person(t, { name })),
-  )) as [Person, Person, Person, Person, Person, Person]
-  people = { owner, admin, member, viewer, author, stranger }
+  people = await newPeople(t, 'author')
 }
 
 export async function newTeam() {
-  const { id } = (await people.owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
-  const join = (who: Person, role: Role) => addMember(systemCtx(t), { id, userId: who.userId, role })
-  await Promise.all([
-    join(people.admin, 'admin'),
-    join(people.member, 'member'),
-    join(people.viewer, 'viewer'),
-    join(people.author, 'member'),
-  ])
-  const { owner, admin, member, viewer, author, stranger } = people
-  const team = {
-    id,
-    owner: inside(owner, id),
-    admin: inside(admin, id),
-    member: inside(member, id),
-    viewer: inside(viewer, id),
-    author: inside(author, id),
-    stranger,
-  }
+  const team = await teamOf(t, people)
   return { ...team, project: await newProject(team.owner) }
 }
 
