@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
-import { connectionClosed, type McpClient, ways } from '../mcp/support.ts'
+import { connectionClosed, factsOf, type McpClient, ways } from '../mcp/support.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 
 /** What an agent learns when it begins, with the official clients. */
@@ -34,9 +34,7 @@ const connect = (token: string, way = 'v2 client, HTTP 2025'): Promise<McpClient
 const agentOf = async (who: Person, name = unique('laptop')): Promise<McpClient> =>
   connect(await mcpToken(t, who, { name }))
 async function use(client: McpClient, tool: string, args: Record<string, unknown> = {}): Promise<Facts> {
-  const { isError, content, structuredContent } = await client.call(tool, args)
-  if (isError) throw new Error(`${tool}: ${content[0]?.text}`)
-  return structuredContent as unknown as Facts
+  return factsOf<Facts>(await client.call(tool, args))
 }
 /** Returns the lines of a part of the brief. */
 async function partOf(client: McpClient, title: string, args: Record<string, unknown> = {}): Promise<string[]> {

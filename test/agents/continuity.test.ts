@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { prepareStreams } from '../../src/features/connections/streams.ts'
-import { connectionClosed, type McpClient, type Result, sessionClosed, ways } from '../mcp/support.ts'
+import { connectionClosed, factsOf, type McpClient, type Result, sessionClosed, ways } from '../mcp/support.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 
 /** What agents keep when windows share a token, connections are lost and processes end: with the official clients. */
@@ -22,6 +22,7 @@ interface Facts {
   task?: { key: string; lastCheckpoint?: Record<string, unknown> }
   lastCheckpoint?: Record<string, unknown>
   items: string[]
+  memories: { id: string }[]
 }
 
 const newProject = async (): Promise<Project> =>
@@ -34,9 +35,7 @@ async function newTasks(count: number, place = project): Promise<string[]> {
 }
 const connect = (token: string, way: string): Promise<McpClient> => (ways[way] as (typeof ways)[string])(t.url, token)
 async function use(client: McpClient, tool: string, args: Record<string, unknown> = {}): Promise<Facts> {
-  const { isError, content, structuredContent } = await client.call(tool, args)
-  if (isError) throw new Error(`${tool}: ${content[0]?.text}`)
-  return structuredContent as unknown as Facts
+  return factsOf<Facts>(await client.call(tool, args))
 }
 async function refusal(client: McpClient, tool: string, args: Record<string, unknown> = {}): Promise<string> {
   const { isError, content } = await client.call(tool, args)
@@ -117,11 +116,10 @@ describe('an agent whose client ended without a stream', () => {
     expect((await first('claim_task', { task })).isError).toBeFalsy()
     const again = await withoutStream(token)
     // Nobody knows that the first one has ended, so the next task is another one.
-    const offered = (await again('next_task', { project: project.id, claim: false }))
-      .structuredContent as unknown as Facts
+    const offered = factsOf<Facts>(await again('next_task', { project: project.id, claim: false }))
     expect(offered.task?.key).toBe(String(next))
     expect((await again('update_task', { task, priority: 'high' })).content[0]?.text).toContain('claim_task')
-    const taken = (await again(tool, { task })).structuredContent as unknown as Facts
+    const taken = factsOf<Facts>(await again(tool, { task }))
     expect(taken.takenOver).toContain('on another connection of this token')
     if (tool === 'claim_task') expect((await first('complete_task', { task })).isError).toBeFalsy()
   })
@@ -129,9 +127,9 @@ describe('an agent whose client ended without a stream', () => {
   test.each(['by name', 'without a name'])('resumes its session %s, and is told that it was active', async (how) => {
     const token = await mcpToken(t, ada, { name: unique('laptop') })
     const [first, second] = [await withoutStream(token), await withoutStream(token)]
-    const session = ((await first('create_session', { project: project.id })).structuredContent as unknown as Facts).id
+    const session = factsOf<Facts>(await first('create_session', { project: project.id })).id
     const named = how === 'by name' ? { session } : {}
-    const resumed = (await second('resume_session', named)).structuredContent as unknown as Facts
+    const resumed = factsOf<Facts>(await second('resume_session', named))
     expect([resumed.id, resumed.takenOver]).toEqual([session, expect.stringContaining('another connection')])
   })
 
@@ -141,7 +139,7 @@ describe('an agent whose client ended without a stream', () => {
     const first = await withoutStream(token)
     await first('claim_task', { task: tasks[0] })
     const again = await withoutStream(token)
-    const { done } = (await again('complete_task', { tasks })).structuredContent as unknown as { done: unknown[] }
+    const { done } = factsOf<{ done: unknown[] }>(await again('complete_task', { tasks }))
     expect(done).toEqual([{ key: tasks[0], takenOver: expect.any(String) }, tasks[1]])
   })
 
@@ -222,7 +220,7 @@ describe('the streams of a process that was killed', () => {
     const [task] = await newTasks(1)
     const token = await mcpToken(t, ada, { name: unique('laptop') })
     const first = await withoutStream(token)
-    const session = ((await first('create_session', { project: project.key })).structuredContent as unknown as Facts).id
+    const session = factsOf<Facts>(await first('create_session', { project: project.key })).id
     await first('claim_task', { task })
     // Another process, which ended a minute ago, held its stream.
     const dead = crypto.randomUUID()
@@ -343,10 +341,8 @@ describe('the checkpoint of a session', () => {
     await use(client, 'claim_task', { task })
     await use(client, 'resume_session', { checkpoint })
     await use(client, 'complete_task', { task })
-    const ended = (await use(client, 'end_session', { summary: 'Locked.' })) as unknown as {
-      memories: { id: string }[]
-    }
-    const { body } = await ada.fetch<{ content: string }>('GET', `/api/memories/${ended.memories[0]?.id}`)
+    const { memories } = await use(client, 'end_session', { summary: 'Locked.' })
+    const { body } = await ada.fetch<{ content: string }>('GET', `/api/memories/${memories[0]?.id}`)
     expect(body.content).toContain('Branch: lock-folder')
     expect(body.content).not.toContain('Next step')
     await client.close()
@@ -359,8 +355,8 @@ describe('the checkpoint of a session', () => {
     for (const each of [task, open]) await use(client, 'claim_task', { task: each })
     await use(client, 'resume_session', { checkpoint })
     await use(client, 'complete_task', { task })
-    const ended = (await use(client, 'end_session')) as unknown as { memories: { id: string }[] }
-    const { body } = await ada.fetch<{ content: string }>('GET', `/api/memories/${ended.memories[0]?.id}`)
+    const { memories } = await use(client, 'end_session')
+    const { body } = await ada.fetch<{ content: string }>('GET', `/api/memories/${memories[0]?.id}`)
     expect(body.content).toContain(`Next step: ${checkpoint.nextStep}`)
     await client.close()
   })

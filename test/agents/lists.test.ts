@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
-import { type McpClient, ways } from '../mcp/support.ts'
+import { factsOf, type McpClient, ways } from '../mcp/support.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 
 /** What agents read in lists, with the official clients. */
@@ -27,9 +27,7 @@ const newProject = async (): Promise<Project> =>
 const connect = (token: string): Promise<McpClient> =>
   (ways['v2 client, HTTP 2025'] as (typeof ways)[string])(t.url, token)
 async function use(tool: string, args: Record<string, unknown> = {}, by = client): Promise<Listed> {
-  const { isError, content, structuredContent } = await by.call(tool, args)
-  if (isError) throw new Error(`${tool}: ${content[0]?.text}`)
-  return structuredContent as unknown as Listed
+  return factsOf<Listed>(await by.call(tool, args))
 }
 const newTask = async (body: object): Promise<string> =>
   (await ada.fetch<{ key: string }>('POST', `/api/projects/${project.id}/tasks`, { title: unique('task'), ...body }))

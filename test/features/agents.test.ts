@@ -3,7 +3,7 @@ import { findByReference } from '../../src/features/agents/rows.ts'
 import type { Agent, AgentCreate, AgentDetail, AgentPage, PublicAgent } from '../../src/features/agents/schema.ts'
 import * as agents from '../../src/features/agents/service.ts'
 import type { Skill, SkillCreate } from '../../src/features/skills/schema.ts'
-import { type McpClient, ways } from '../mcp/support.ts'
+import { factsOf, type McpClient, ways } from '../mcp/support.ts'
 import { call, mcpToken, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 import { expectEvent, expectRefusal, failure, ids, statuses, times, watch } from './support.ts'
 import { newPeople, type People, teamOf } from './team-support.ts'
@@ -326,8 +326,8 @@ describe('agents over MCP', () => {
     await put(team.author, agent.id, { scope: 'public' })
     const types = async (who: Person) =>
       connected(await mcpToken(t, who, { organizationId: who.organizationId }), async (client) => {
-        const { structuredContent } = await client.call('get_agent', { agent: agent.slug })
-        return (structuredContent as unknown as Partial<AgentShown>).recentActivity ?? []
+        const { recentActivity } = factsOf<Partial<AgentShown>>(await client.call('get_agent', { agent: agent.slug }))
+        return recentActivity ?? []
       })
     expect(await types(team.viewer)).toEqual([expect.stringContaining('«changed scope of agent')])
     expect(await types(people.stranger)).toEqual([])
@@ -348,7 +348,7 @@ describe('agents over MCP', () => {
     await connected(await mcpToken(t, author), async (client) => {
       for (const [name, args] of reads)
         expect([name, (await client.call(name, args)).isError]).toEqual([name, undefined])
-      const { items } = (await client.call('list_agents')).structuredContent as unknown as AgentPage
+      const { items } = factsOf<AgentPage>(await client.call('list_agents'))
       expect(items.map(({ slug }) => slug)).toContain(agent.slug)
     })
     for (const token of [

@@ -148,7 +148,7 @@ describe('the brief of a real project', () => {
   const use = async <T>(name: string, args: Record<string, unknown> = {}): Promise<T> => {
     const { isError, content, structuredContent } = await client.call(name, args)
     if (isError) throw new Error(content[0]?.text)
-    return withBriefText(structuredContent) as T
+    return withBriefText<T>(structuredContent)
   }
 
   beforeAll(async () => {
@@ -198,7 +198,7 @@ describe('the brief of a real project', () => {
     async (budgetTokens) => {
       const { isError, content, structuredContent } = await client.call('resume_session', { budgetTokens })
       expect(isError).toBeUndefined()
-      const { brief } = withBriefText(structuredContent) as unknown as SessionBrief
+      const { brief } = withBriefText<SessionBrief>(structuredContent)
       expect(tokens(brief.text)).toBeLessThanOrEqual(budgetTokens)
       // What stands around it is the author and the session, and the names of what was cut.
       expect(tokens(content[0]?.text ?? '')).toBeLessThan(budgetTokens + 120)
@@ -253,7 +253,7 @@ describe('the brief of a real project', () => {
     const token = await mcpToken(t, ada, { projectId: project, scopes: ['sessions:write'] })
     const narrow = (await ways['v2 client, HTTP 2026-07-28']?.(t.url, token)) as McpClient
     const { structuredContent } = await narrow.call('create_session', { goals: ['Look around'] })
-    const { brief } = withBriefText(structuredContent) as unknown as SessionBrief
+    const { brief } = withBriefText<SessionBrief>(structuredContent)
     expect(brief.text).toContain('Look around')
     for (const secret of ['Decision', 'Grace', 'EVIL', 'Lock', task]) expect(brief.text).not.toContain(secret)
     await narrow.close()

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Decision, DecisionDetail, DecisionLogged, DecisionPage } from '../../src/features/decisions/schema.ts'
-import { ways } from '../mcp/support.ts'
+import { factsOf, ways } from '../mcp/support.ts'
 import { type Answer, mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 import { expectEvents, expectRefusal, ids, statuses, times, watch } from './support.ts'
 
@@ -266,11 +266,8 @@ describe('an agent', () => {
     const client = (await ways['v2 client, HTTP 2026-07-28']?.(t.url, token)) as NonNullable<
       Awaited<ReturnType<(typeof ways)[string]>>
     >
-    const use = async (name: string, args: Record<string, unknown>) => {
-      const { isError, content, structuredContent } = await client.call(name, args)
-      if (isError) throw new Error(content[0]?.text)
-      return structuredContent as DecisionLogged & DecisionPage & DecisionDetail
-    }
+    const use = async (name: string, args: Record<string, unknown>) =>
+      factsOf<DecisionLogged & DecisionPage & DecisionDetail>(await client.call(name, args))
     const word = unique('okapi').replaceAll('-', '')
     const old = await use('log_decision', { title: `Keep ${word} files`, decision: 'In a folder.' })
     expect(await get(old.id)).toMatchObject({

@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import type { Problem } from '../../src/errors.ts'
 import { addMember } from '../../src/features/admin/teams.ts'
 import type { Agent } from '../../src/features/agents/schema.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
@@ -145,10 +144,9 @@ describe('dependencies between features', () => {
     const b = await make(author, project, { title: 'B', blockedBy: [a.id] })
     const c = await make(author, project, { title: 'C', blockedBy: [b.id] })
     const refused = await patch(author, a.id, { blockedBy: [c.id] })
-    expect((await expectRefusal(t, refused, 422, 'invalid')).errors).toMatchObject([
-      { pointer: '/blockedBy', code: 'cycle' },
-    ])
-    expect((refused.body as unknown as Problem).detail).toContain('«A» → «C» → «B» → «A»')
+    const { errors, detail } = await expectRefusal(t, refused, 422, 'invalid')
+    expect(errors).toMatchObject([{ pointer: '/blockedBy', code: 'cycle' }])
+    expect(detail).toContain('«A» → «C» → «B» → «A»')
     await expectRefusal(t, await patch(author, a.id, { blockedBy: [a.id] }), 422, 'invalid')
     expect((await patch(author, c.id, { blockedBy: [] })).body.blockedBy).toEqual([])
     expect((await patch(author, a.id, { blockedBy: [c.id] })).status).toBe(200)
@@ -326,9 +324,8 @@ describe('the workflow of a project', () => {
     const project = await newProject(author, { settings: { workflow: short } })
     const { id, status, gates } = await make(author, project)
     expect([status, gates.map((g) => g.gate)]).toEqual(['open', ['seen', 'review']])
-    const refused = await advance(author, id, shown.code())
-    await expectRefusal(t, refused, 409, 'conflict.gate')
-    expect((refused.body as unknown as Problem).detail).toContain('a link to what was seen')
+    const refused = await expectRefusal(t, await advance(author, id, shown.code()), 409, 'conflict.gate')
+    expect(refused.detail).toContain('a link to what was seen')
     expect((await advance(author, id, { summary: 'x', links: ['https://example.com'] })).body.status).toBe('checked')
     expect((await review(member, id, 'changes_requested')).body.status).toBe('open')
     expect((await advance(author, id, { summary: 'y', links: ['https://example.com'] })).body.status).toBe('checked')

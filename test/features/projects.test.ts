@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { eq, getTableName } from 'drizzle-orm'
 import { contextOf } from '../../src/action.ts'
-import type { Problem } from '../../src/errors.ts'
 import type { Note, NotePage } from '../../src/features/notes/schema.ts'
 import { notes as noteTable } from '../../src/features/notes/table.ts'
 import type {
@@ -198,9 +197,8 @@ describe('finding a project', () => {
     const [a, b] = [await create(team.creator), await create(team.creator)]
     const shared = times(a.id.length, (i) => a.id.slice(0, i + 1)).findLast((start) => b.id.startsWith(start)) as string
     expect(shared.length).toBeGreaterThanOrEqual(8)
-    const refused = await get(team.viewer, shared)
-    await expectRefusal(t, refused, 404, 'not_found')
-    expect((refused.body as unknown as Problem).detail).toMatch(
+    const refused = await expectRefusal(t, await get(team.viewer, shared), 404, 'not_found')
+    expect(refused.detail).toMatch(
       new RegExp(
         `^Several ids begin with ${shared.toLowerCase()}, such as (${a.id}|${b.id}) ".+" and (${a.id}|${b.id}) ".+"\\. Use a longer one\\.$`,
       ),

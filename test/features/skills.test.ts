@@ -6,7 +6,7 @@ import type { PublicSkill, Skill, SkillCreate, SkillPage } from '../../src/featu
 import * as skills from '../../src/features/skills/service.ts'
 import { skills as skillTable } from '../../src/features/skills/table.ts'
 import * as keys from '../../src/features/tokens/keys.ts'
-import { type McpClient, ways } from '../mcp/support.ts'
+import { factsOf, type McpClient, ways } from '../mcp/support.ts'
 import {
   anyoneCtx,
   call,
@@ -468,7 +468,7 @@ describe('skills over MCP', () => {
       const one = await client.call('get_skill', { skill: shared.slug })
       const { name, slug, content, tags, version } = shared
       expect(one.structuredContent).toMatchObject({ name, slug, content, tags, version })
-      const all = (await client.call('get_skill')).structuredContent as unknown as SkillPage
+      const all = factsOf<SkillPage>(await client.call('get_skill'))
       expect(all.items[0]?.slug).toBe(shared.slug)
       expect(all.items.slice(1).every((s) => s.scope === 'public')).toBe(true)
       expect(all.items.length).toBeGreaterThan(1)

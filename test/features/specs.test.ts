@@ -4,7 +4,7 @@ import type { Comparison, Spec, SpecPage, SpecUpdated, SpecVersions } from '../.
 import * as specs from '../../src/features/specs/service.ts'
 import { specs as specTable } from '../../src/features/specs/table.ts'
 import type { FeatureDetail } from '../../src/features/workflow/schema.ts'
-import { type McpClient, ways } from '../mcp/support.ts'
+import { factsOf, type McpClient, ways } from '../mcp/support.ts'
 import { type Answer, mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 import { ctxOf, expectEvent, expectNoEvents, expectRefusal, ids, statuses, times, watch } from './support.ts'
 
@@ -248,11 +248,8 @@ describe('an agent', () => {
       await mcpToken(t, ada, { projectId: project }),
     )) as McpClient
   })
-  const use = async <T = Spec>(name: string, args: Record<string, unknown>): Promise<T> => {
-    const { isError, content, structuredContent } = await client.call(name, args)
-    if (isError) throw new Error(content[0]?.text)
-    return structuredContent as T
-  }
+  const use = async <T = Spec>(name: string, args: Record<string, unknown>): Promise<T> =>
+    factsOf<T>(await client.call(name, args))
 
   test('creates a feature for a spec of its project', async () => {
     const spec = await use('create_spec', { title: unique('Lock'), content: 'One.' })

@@ -7,7 +7,7 @@ import { notifications } from '../../src/features/notifications/table.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
 import type { Epic, Story } from '../../src/features/stories/schema.ts'
 import type { NextTask, Task, TaskChanged, TaskCompleted, TaskDetail } from '../../src/features/tasks/schema.ts'
-import { type McpClient, type Result, ways } from '../mcp/support.ts'
+import { factsOf, type McpClient, type Result, ways } from '../mcp/support.ts'
 import { call, mcpToken, type Person, person, sharedApp, type TestApp, testApp, unique } from '../support/app.ts'
 import { TestClock, watch } from './support.ts'
 import { newPeople, type People, teamOf } from './team-support.ts'
@@ -112,10 +112,7 @@ export async function connect(
 ): Promise<McpClient> {
   return (ways[way] as (typeof ways)[string])(t.url, await mcpToken(t, who, options))
 }
-export const told = <T>(result: Result): T => {
-  if (result.isError) throw new Error(result.content[0]?.text)
-  return result.structuredContent as T
-}
+export const told = factsOf
 /** Why a tool refused. */
 export const refused = (result: Result): string => {
   expect(result.isError).toBe(true)

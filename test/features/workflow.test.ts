@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { AppError, type Problem } from '../../src/errors.ts'
+import { AppError } from '../../src/errors.ts'
 import { defaultWorkflow } from '../../src/features/projects/workflow/workflow.ts'
 import { type Evidence, type FeatureKind, kinds } from '../../src/features/projects/workflow/workflow-schema.ts'
 import type { Task } from '../../src/features/tasks/schema.ts'
@@ -8,6 +8,7 @@ import * as advancing from '../../src/features/workflow/advancing.ts'
 import { get as getFeature } from '../../src/features/workflow/detail.ts'
 import type { Feature, FeaturePage } from '../../src/features/workflow/schema.ts'
 import * as workflow from '../../src/features/workflow/service.ts'
+import { factsOf } from '../mcp/support.ts'
 import { apiKey, call, mcpToken, type Person, unique } from '../support/app.ts'
 import { deviceSession } from './accounts-support.ts'
 import { ctxOf, expectEvent, expectEvents, expectRefusal, ids, statuses, times } from './support.ts'
@@ -191,11 +192,8 @@ describe('a gate', () => {
     const forced = await make(author, project, { taskIds: [open.id] })
     await toReview(author, feature)
     await toReview(author, forced)
-    const all = await review(member, feature.id, 'approved')
-    await expectRefusal(t, all, 409, 'conflict.gate')
-    expect((all.body as unknown as Problem).missing?.map(({ item }) => item)).toEqual(
-      tasks.map(({ key }) => `task ${key}`).sort(),
-    )
+    const { missing } = await expectRefusal(t, await review(member, feature.id, 'approved'), 409, 'conflict.gate')
+    expect(missing?.map(({ item }) => item)).toEqual(tasks.map(({ key }) => `task ${key}`).sort())
     await author.fetch('POST', `/api/tasks/${finished.key}/complete`, { notes: 'Done' })
     await author.fetch('PATCH', `/api/tasks/${cancelled.key}`, { status: 'cancelled' })
     await author.fetch('DELETE', `/api/tasks/${deleted.key}`)
@@ -431,10 +429,10 @@ describe('a feature over MCP', () => {
     const feature = await connected(
       await mcpToken(t, author, { organizationId, projectId: project.id }),
       async (client) => {
-        const made = (await client.call('create_feature', { title: 'Lock' })).structuredContent as unknown as Feature
+        const made = factsOf<Feature>(await client.call('create_feature', { title: 'Lock' }))
         expect((await get(author, made.id)).body.projectId).toBe(project.id)
         await make(author, await newProject(author))
-        expect(ids((await client.call('list_features')).structuredContent as unknown as FeaturePage)).toEqual([made.id])
+        expect(ids(factsOf<FeaturePage>(await client.call('list_features')))).toEqual([made.id])
         return made
       },
     )

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { tools } from '../../src/all-features.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
-import { type McpClient, ways } from './support.ts'
+import { factsOf, type McpClient, ways } from './support.ts'
 
 interface Page {
   items: string[]
@@ -20,9 +20,7 @@ const newProject = async (who = ada): Promise<{ slug: string; key: string }> =>
   (await who.fetch<{ slug: string; key: string }>('POST', '/api/projects', { name: unique('Paged') })).body
 
 async function use<T = Page>(client: McpClient, name: string, args: Record<string, unknown>): Promise<T> {
-  const { isError, content, structuredContent } = await client.call(name, args)
-  if (isError) throw new Error(`${name}: ${content[0]?.text}`)
-  return structuredContent as T
+  return factsOf<T>(await client.call(name, args))
 }
 const refusalOf = async (client: McpClient, name: string, args: Record<string, unknown>) => {
   const { isError, content } = await client.call(name, args)

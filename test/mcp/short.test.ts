@@ -5,7 +5,7 @@ import { MOST_BYTES, success } from '../../src/mcp/result.ts'
 import { type Known, nothingKnown, short } from '../../src/mcp/short.ts'
 import { namesOf } from '../../src/records/short-names.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
-import { anyTool, type McpClient, ways } from './support.ts'
+import { anyTool, factsOf, type McpClient, ways } from './support.ts'
 
 /** What results leave out, and that an agent can go on with what is left. */
 
@@ -95,11 +95,8 @@ describe('the result of a tool', () => {
   let ada: Person
   let client: McpClient
   let project: string
-  const use = async <T = Record<string, unknown>>(name: string, args: Record<string, unknown> = {}): Promise<T> => {
-    const { isError, content, structuredContent } = await client.call(name, args)
-    if (isError) throw new Error(`${name}: ${content[0]?.text}`)
-    return structuredContent as T
-  }
+  const use = async <T = Record<string, unknown>>(name: string, args: Record<string, unknown> = {}): Promise<T> =>
+    factsOf<T>(await client.call(name, args))
   beforeAll(async () => {
     t = await sharedApp()
     ada = await person(t)

@@ -16,9 +16,15 @@ export interface Result {
   structuredContent?: Record<string, unknown>
 }
 
+/** Returns the facts of a result; throws what was refused. */
+export function factsOf<T = Record<string, unknown>>({ isError, content, structuredContent }: Result): T {
+  if (isError) throw new Error(content[0]?.text)
+  return structuredContent as T
+}
+
 /** Returns the facts of a result, with the lines of a brief as one text. */
-export function withBriefText(facts: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
-  return Array.isArray(facts?.brief) ? { ...facts, brief: { text: facts.brief.join('\n') } } : facts
+export function withBriefText<T = Record<string, unknown>>(facts: Record<string, unknown> | undefined): T {
+  return (Array.isArray(facts?.brief) ? { ...facts, brief: { text: facts.brief.join('\n') } } : facts) as T
 }
 
 /** What the tests need of an official client, of either generation. */
