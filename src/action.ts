@@ -237,7 +237,7 @@ export function checkVersion({ expectedVersion }: Ctx, current: { version: numbe
   if (expectedVersion !== undefined && expectedVersion !== current.version)
     throw new AppError(
       'version_mismatch',
-      `The record is at version ${current.version} now, not ${expectedVersion}. Read it again and repeat your change.`,
+      `The record is now at version ${current.version}, not ${expectedVersion}. Read it again and repeat your change.`,
       {
         current,
       },

@@ -216,7 +216,7 @@ export class Offer {
 const described = ({ description, author }: { description: string | null; author: string | null }): string =>
   [
     description && quoted(description),
-    `A skill written by ${author === null ? 'someone who has left' : named(author)}.`,
+    `A skill written by ${author === null ? 'a former user' : named(author)}.`,
   ]
     .filter(Boolean)
     .join(' ')

@@ -37,7 +37,7 @@ export class Names {
 
   async find(ctx: Ctx, id: string): Promise<string> {
     const [found] = await userName.call(ctx, { userId: id })
-    const name = found ?? 'someone who has left'
+    const name = found ?? 'a former user'
     this.#known.delete(id)
     this.#known.set(id, { name, until: Date.now() + KEEP_MS })
     if (this.#known.size > MOST_NAMES) this.#known.delete(this.#known.keys().next().value as string)
@@ -198,7 +198,7 @@ export function authorOnce(answer: unknown, source: Attribution | undefined, { a
 
 async function nameOf(ctx: Ctx, { userId, agent, name }: Author, names: Names): Promise<string> {
   const person = name ?? (await personOf(ctx, userId, names))
-  if (!agent) return person ?? 'someone who has left'
+  if (!agent) return person ?? 'a former user'
   return inFull({ name: agent.name, ...(person !== undefined && { for: { id: userId ?? null, name: person } }) })
 }
 

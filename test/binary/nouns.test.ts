@@ -266,7 +266,7 @@ describe('exit codes', () => {
     ['tasks list --profile nix', 4, /Profile nix not found/],
     ['sessions end', 4, /no open session here/],
     ['sessions checkpoint', 2, /Nothing to save/],
-    ['specs update folder-lock --base-version 1 -c x', 5, /It is at version 2 now/],
+    ['specs update folder-lock --base-version 1 -c x', 5, /is now at version 2/],
   ])('%s: %d', async (line, code, told) => {
     const run = await typed(line)
     expect([run.code, run.out, told.test(run.err) ? '' : run.err]).toEqual([code, '', ''])

@@ -274,7 +274,7 @@ describe('an error', () => {
       structuredContent: { code: 'version_mismatch', status: 412, current: { version: 2, content: 'one' } },
     })
     expect(said(late)).toBe(
-      'version_mismatch: The record is at version 2 now, not 1. Read it again and repeat your change.\n' +
+      'version_mismatch: The record is now at version 2, not 1. Read it again and repeat your change.\n' +
         '{"_source":{"kind":"note","trust":"other"}}',
     )
   })

@@ -248,7 +248,7 @@ function leaseOf(row: ItemRow, now: string): Lease | null {
   const { leaseType, leaseExpiresAt } = row
   if (!leaseType || !leaseExpiresAt || leaseExpiresAt <= now) return null
   return {
-    holder: toParty(leaseType, row.leaseHolderId, row.leaseParty ?? '["a former member"]'),
+    holder: toParty(leaseType, row.leaseHolderId, row.leaseParty ?? '["a former user"]'),
     sessionId: row.leaseSessionId,
     why: row.leaseWhy,
     since: row.leaseSince as string,

@@ -94,7 +94,7 @@ const rules: Rule[] = [
     next: ([, task], { tool, args }) => ({ tool, args: { ...args, task } }),
   },
   {
-    pattern: /is at version (\d+) now/,
+    pattern: /is now at version (\d+)/,
     next: ([, version], { tool, args }) => ({ tool, args: { ...args, expectedVersion: Number(version) } }),
   },
   {

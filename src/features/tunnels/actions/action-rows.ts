@@ -87,7 +87,7 @@ export function shownAction(ctx: Ctx, tunnel: TunnelRow, action: ActionRow): Tun
   return {
     ...rest,
     result: withSource(tunnel, rest),
-    caller: { id: callerId, name: callerName ?? 'a former member' },
+    caller: { id: callerId, name: callerName ?? 'a former user' },
     durationMs: startedAt && finishedAt ? Math.max(0, Date.parse(finishedAt) - Date.parse(startedAt)) : null,
     can: { cancel: permissionOf(cancelRefusal(ctx, tunnel, rest)) },
   }
