@@ -187,7 +187,7 @@ migrating(migrate.command('status').description('Show applied and pending migrat
 )
 
 configured(program.command('backup').description('Save all data to one file; the server may keep running'))
-  .argument('<file>', 'new file; - writes to standard output')
+  .argument('<file>', 'new file; "-" writes to standard output')
   .option('--json', 'print JSON')
   .addHelpText(
     'after',
@@ -202,7 +202,7 @@ every BACKUP_EVERY_HOURS (24 by default). It keeps the last BACKUP_KEEP (7).`,
 configured(
   program.command('restore').description('Restore a backup to the data folder or DATABASE_URL; stop the server first'),
 )
-  .argument('<file>', 'file made by tutti backup; - reads standard input')
+  .argument('<file>', 'file made by tutti backup; "-" reads standard input')
   .option('--replace', 'replace existing data, which is saved to the data folder first')
   .option('-v, --verbose', 'also print how many rows each table has')
   .option('--json', 'print JSON')

@@ -26,7 +26,7 @@ function addTexts(command: Command, noun: Noun, local: (command: Command) => Com
     local(verb)
       .option('--slug <slug>', 'last part of the address (default: made from the title)')
       .option('--description <text>', 'description for search engines')
-      .option('--file <file>', 'Markdown file with the text; - reads standard input')
+      .option('--file <file>', 'Markdown file with the text; "-" reads standard input')
       .option('--publish', 'publish it now')
       .option('--at <instant>', 'publish it at this time, such as 2026-12-24T09:00Z')
       .option('--draft', 'make it a draft, which visitors do not see')

@@ -71,7 +71,7 @@ function addUp(tunnel: Command, remote: (command: Command) => Command): void {
     .addOption(accessOption())
     .option(
       '--claim <nonce>',
-      'claim a registered tunnel with its nonce; - reads it from standard input; needs --server and no sign-in',
+      'claim a registered tunnel with its nonce; "-" reads standard input; needs --server and no sign-in',
     )
     .action(async (options) => (await import('./commands/tunnel-up.ts')).up(options))
   tunnel

@@ -57,7 +57,7 @@ export const verbs: Verb[] = [
   {
     name: 'log',
     args: '<type> <description>',
-    about: 'Log an activity; - reads the description from standard input',
+    about: 'Log an activity; "-" reads the description from standard input',
     aliases: ['create'],
     inProject: true,
     fields: [json('--metadata <json>', 'details'), task],

@@ -59,8 +59,8 @@ export const verbs = plainVerbs<AgentItem, Agent | AgentDetail>({
   ],
   fields: [
     clearable(text('--role <text>', 'what the agent does')),
-    clearable(text('--persona <text>', 'personality of the agent; - reads it from standard input')),
-    clearable(text('--system-prompt <text>', 'system prompt; - reads it from standard input')),
+    clearable(text('--persona <text>', 'personality of the agent; "-" reads standard input')),
+    clearable(text('--system-prompt <text>', 'system prompt; "-" reads standard input')),
     clearable(text('--model <model>', 'model that the agent runs on')),
     clearable(text('--provider <provider>', 'provider of the model')),
     many('--skill <skill>', 'skill of the agent: slug or id', 'skills'),

@@ -33,9 +33,9 @@ const patched = async ({ client, args: [decision] }: Call, change: object): Prom
   one(await client.request<Decision>('PATCH', at('/api/decisions/:id', decision), change))
 
 const fields = [
-  text('--decision <text>', 'what was decided; - reads it from standard input'),
-  clearable(text('--rationale <text>', 'why; - reads it from standard input')),
-  clearable(text('--context <text>', 'background; - reads it from standard input')),
+  text('--decision <text>', 'what was decided; "-" reads standard input'),
+  clearable(text('--rationale <text>', 'why; "-" reads standard input')),
+  clearable(text('--context <text>', 'background; "-" reads standard input')),
   many('--alternative <text>', 'alternative that was not chosen', 'alternatives'),
   many('--tag <tag>', 'tag', 'tags'),
 ]
@@ -110,7 +110,7 @@ export const verbs: Verb[] = [
   {
     name: 'comment',
     args: '<decision> <text>',
-    about: 'Comment on a decision; - reads the text from standard input',
+    about: 'Comment on a decision; "-" reads the text from standard input',
     online: true,
     examples: ['tutti decisions comment 019a8a7e-5c1f "What about macOS?"'],
     run: async ({ client, args: [decision, body] }) =>
@@ -119,7 +119,7 @@ export const verbs: Verb[] = [
   {
     name: 'outcome',
     args: '<decision> <text>',
-    about: 'Record the outcome; - reads the text from standard input',
+    about: 'Record the outcome; "-" reads the text from standard input',
     examples: ['tutti decisions outcome 019a8a7e-5c1f "No damage since"'],
     run: async ({ client, args: [decision, outcome] }) =>
       shown(await client.request('PATCH', at('/api/decisions/:id', decision), { outcome }), 'Outcome recorded.'),

@@ -10,14 +10,14 @@ import { listed, noneOpen, openOnly, pages, removed, sorting, workPaging } from 
 /** What epics and stories have in common. */
 
 export const outlineFields: Field[] = [
-  clearable(text('-d, --description <text>', 'description; - reads it from standard input')),
+  clearable(text('-d, --description <text>', 'description; "-" reads standard input')),
   choice('--status <status>', statuses, 'todo'),
   choice('--priority <priority>', priorities, 'medium'),
 ]
 /** Without the defaults of `create`. */
 export const changes: Field[] = [
   text('-t, --title <title>', 'new title'),
-  clearable(text('-d, --description <text>', 'description; - reads it from standard input')),
+  clearable(text('-d, --description <text>', 'description; "-" reads standard input')),
   choice('--status <status>', statuses),
   choice('--priority <priority>', priorities),
 ]

@@ -21,7 +21,7 @@ import {
 import { listed, noneOpen, openOnly, pages, removed, restoring, sorting, workPaging } from './resource.ts'
 
 const evidence = [
-  text('--summary <text>', 'what changed, or the result; - reads it from standard input'),
+  text('--summary <text>', 'what changed, or the result; "-" reads standard input'),
   many('--file <path>', 'file', 'files'),
   many('--commit <hash>', 'commit', 'commits'),
   many('--pull-request <address>', 'pull request', 'pullRequests'),
@@ -31,7 +31,7 @@ const evidence = [
 ]
 const testCounts = [count('--passed <n>', 'tests that passed'), count('--failed <n>', 'tests that failed (default: 0)')]
 const fields = [
-  clearable(text('-d, --description <text>', 'description; - reads it from standard input')),
+  clearable(text('-d, --description <text>', 'description; "-" reads standard input')),
   choice('--kind <kind>', ['feature', 'bug', 'hotfix', 'chore', 'test']),
   choice('--priority <priority>', priorities),
   clearable(text('-a, --assignee <who>', 'me, an e-mail address or an agent')),
@@ -195,7 +195,7 @@ export const verbs: Verb[] = [
     name: 'review',
     args: '<feature> <verdict>',
     about: "Review someone else's feature: approved or changes_requested",
-    fields: [text('-m, --comments <text>', 'your comments; - reads it from standard input')],
+    fields: [text('-m, --comments <text>', 'comments; "-" reads standard input')],
     examples: ['tutti features review 019a8a7e-5c1f approved -m "Well tested"'],
     run: async ({ client, args: [feature, verdict], fields }) =>
       one(await client.post<Feature>(at('/api/features/:id/reviews', feature), { verdict, ...fields })),

@@ -113,7 +113,7 @@ export const verbs: Verb[] = [
     about: `Connect a service: ${eitherOf(providers)}`,
     aliases: ['connect'],
     fields: [
-      text('--secret <text>', 'access token, or address that receives the messages; - reads it from standard input', {
+      text('--secret <text>', 'access token, or address that receives the messages; "-" reads standard input', {
         required: true,
       }),
       ...forwardingFields.filter(({ as }) => as === 'events'),
@@ -130,7 +130,7 @@ export const verbs: Verb[] = [
     args: '<provider>',
     about: 'Change the settings of a service',
     fields: [
-      text('--secret <text>', 'new token or address; - reads it from standard input'),
+      text('--secret <text>', 'new token or address; "-" reads standard input'),
       ...forwardingFields,
       ...codeHostFields,
     ],

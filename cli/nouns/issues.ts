@@ -59,7 +59,7 @@ export const verbs: Verb[] = [
     args: '<title>',
     about: 'Report a problem with this server to its administrators',
     fields: [
-      { ...text('-d, --description <text>', 'what happens; - reads it from standard input'), required: true },
+      { ...text('-d, --description <text>', 'what happens; "-" reads standard input'), required: true },
       choice('--priority <priority>', ['critical', 'high', 'medium', 'low'], 'medium'),
     ],
     examples: ['tutti issues create "Search finds nothing" -d "The list stays empty."'],

@@ -98,7 +98,7 @@ export const verbs: Verb[] = [
   {
     name: 'add',
     args: '<content...>',
-    about: 'Store a memory, or several; - reads one from standard input',
+    about: 'Store a memory, or several; "-" reads one from standard input',
     aliases: ['store', 'create'],
     inProject: true,
     fields: [
@@ -165,7 +165,7 @@ export const verbs: Verb[] = [
     name: 'update',
     args: '<memory>',
     about: 'Update a memory',
-    fields: [text('-c, --content <text>', 'new text; - reads it from standard input'), ...details],
+    fields: [text('-c, --content <text>', 'new text; "-" reads standard input'), ...details],
     examples: ['tutti memory update 019a8a7e-5c1f --importance 0.9'],
     run: async ({ client, args, fields }) =>
       one(await client.request<Memory>('PATCH', at('/api/memories/:id', ...args), fields)),

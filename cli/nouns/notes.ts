@@ -34,7 +34,7 @@ export const verbs = plainVerbs<NoteItem, Note | NoteDetail>({
       note.content,
     ),
   fields: [
-    text('-c, --content <text>', 'Markdown; - reads it from standard input'),
+    text('-c, --content <text>', 'Markdown; "-" reads standard input'),
     many('--tag <tag>', 'tag', 'tags'),
     choice('--scope <who>', ['personal', 'team', 'public'], 'team'),
     flag('--pinned', 'pin it to the top'),

@@ -123,7 +123,7 @@ export const verbs: Verb[] = [
     fields: [
       {
         flag: '--until <when>',
-        about: 'when the snooze ends, such as 2027-01-31, fri or +3h; none ends it now',
+        about: 'when the snooze ends, such as 2027-01-31, fri or +3h; "none" ends it now',
         as: 'snoozedUntil',
         kind: 'time',
         required: true,

@@ -134,7 +134,7 @@ function optionFor(field: Field, verb: Verb): Option {
 function aboutOf({ kind, about, clears, keeps }: Field, verb: Verb): string {
   const replaces = verb.name === 'update' && !keeps
   if (kind === 'list') return `${about} (repeatable${replaces ? '; replaces all existing ones' : ''})`
-  return clears && verb.name === 'update' ? `${about}; none clears it` : about
+  return clears && verb.name === 'update' ? `${about}; "none" clears it` : about
 }
 
 interface Options extends WhereOrOffline {

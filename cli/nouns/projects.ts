@@ -9,7 +9,7 @@ import { choice, clearable, count, flag, json, type Shown, shown, text, type Ver
 import { archivePaging, listed, pages, removed, sorting, withArchived } from './resource.ts'
 
 const fields = [
-  clearable(text('-d, --description <text>', 'description; - reads it from standard input')),
+  clearable(text('-d, --description <text>', 'description; "-" reads standard input')),
   text('--key <letters>', 'prefix of task numbers: 2 to 6 capital letters'),
   json('--settings <json>', 'settings, such as a custom workflow'),
 ]
@@ -124,7 +124,10 @@ export const verbs: Verb[] = [
     online: true,
     fields: [
       visibility,
-      text('--workspace <workspace>', 'workspace where its team can write; none removes it from its workspace'),
+      text(
+        '--workspace <workspace>',
+        'workspace where its team can write; "none" removes the project from its workspace',
+      ),
     ],
     examples: ['tutti projects share TUT --workspace Engines'],
     run: async ({ client, args, fields: { workspace, ...fields } }) => {

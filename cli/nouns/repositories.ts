@@ -108,7 +108,7 @@ export const verbs: Verb[] = [
     fields: [
       text('--head <branch>', 'pushed branch', { required: true }),
       text('--base <branch>', 'branch to merge into (default: the default branch)'),
-      text('-d, --description <text>', 'description; - reads it from standard input'),
+      text('-d, --description <text>', 'description; "-" reads standard input'),
       many('--reviewer <user>', 'user name of a reviewer', 'reviewers'),
       reference('--feature <feature>', 'feature that the pull request belongs to', '/api/features', 'featureId'),
     ],

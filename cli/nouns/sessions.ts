@@ -10,7 +10,7 @@ import { listed, noneOpen, openOnly, type Page, pages, sorting, workPaging } fro
 
 const budget = count('--budget <tokens>', 'approximate length of the brief', 'budgetTokens')
 const state = [
-  text('--next-step <text>', 'next step; - reads it from standard input'),
+  text('--next-step <text>', 'next step; "-" reads standard input'),
   many('--file <path>', 'file being worked on', 'files'),
   text('--branch <name>', 'branch'),
   many('--command <command>', 'command to remember', 'commands'),
@@ -113,7 +113,7 @@ export const verbs: Verb[] = [
     inProject: true,
     fields: [
       many('-g, --goal <text>', 'goal', 'goals'),
-      text('--context <text>', 'further context; - reads it from standard input'),
+      text('--context <text>', 'further context; "-" reads standard input'),
       text('--task <task>', 'task to work on', { as: 'taskId' }),
       text('--agent <agent>', 'agent that does the work', { as: 'agentId' }),
     ],
@@ -166,7 +166,7 @@ export const verbs: Verb[] = [
     args: '[session]',
     about: 'End a session (default: the last one); its summary becomes a memory',
     inProject: true,
-    fields: [text('-m, --summary <text>', 'what was achieved; - reads it from standard input')],
+    fields: [text('-m, --summary <text>', 'what was achieved; "-" reads standard input')],
     examples: ['tutti sessions end -m "The folder is locked"'],
     run: async (call) => {
       const ended = await call.client.post<SessionEnded>(

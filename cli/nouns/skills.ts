@@ -31,7 +31,7 @@ export const verbs = plainVerbs<SkillItem, Skill>({
     ),
   fields: [
     clearable(text('-d, --description <text>', 'purpose of the skill')),
-    text('-c, --content <text>', 'Markdown; - reads it from standard input'),
+    text('-c, --content <text>', 'Markdown; "-" reads standard input'),
     many('--tag <tag>', 'tag', 'tags'),
     choice('--scope <who>', ['personal', 'team', 'public'], 'team'),
   ],

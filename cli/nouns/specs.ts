@@ -50,7 +50,7 @@ export const verbs: Verb[] = [
       { title: 'Updated', of: (s) => ago(s.updatedAt) },
     ],
     show: (s) => one(s).lines,
-    fields: [text('-c, --content <text>', 'Markdown; - reads it from standard input'), message],
+    fields: [text('-c, --content <text>', 'Markdown; "-" reads standard input'), message],
     filters: [
       choice('--status <status>', ['draft', 'review', 'approved', 'archived']),
       text('--search <words>', 'only specs with all of these words'),
@@ -76,7 +76,7 @@ export const verbs: Verb[] = [
     about: 'Save a new version of a spec',
     fields: [
       text('-t, --title <title>', 'new title'),
-      text('-c, --content <text>', 'Markdown; - reads it from standard input'),
+      text('-c, --content <text>', 'Markdown; "-" reads standard input'),
       count('--base-version <number>', 'version that the new text is based on'),
       choice('--status <status>', ['draft', 'review', 'approved', 'archived']),
       message,

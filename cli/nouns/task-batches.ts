@@ -38,7 +38,7 @@ export const batches: Verb[] = [
     about: 'Complete tasks, all or none; shows the unblocked tasks and the next one',
     aliases: ['complete'],
     fields: [
-      text('-m, --notes <text>', 'what was done; - reads it from standard input'),
+      text('-m, --notes <text>', 'what was done; "-" reads standard input'),
       many('--evidence <text>', 'file, commit, test run or link', 'evidence'),
       many('--accept <criterion>', 'acceptance criterion that is met: its number or text, or all', 'accepted'),
       flag('--next', 'claim the next task', 'claimNext'),

@@ -26,7 +26,7 @@ const priority = choice('--priority <priority>', priorities)
 const assignee = text('-a, --assignee <who>', 'me, an e-mail address or an agent')
 const parent = (about: string) => reference('--parent <task>', about, '/api/tasks', 'parentId')
 const fields = [
-  clearable(text('-d, --description <text>', 'what to do; - reads it from standard input')),
+  clearable(text('-d, --description <text>', 'what to do; "-" reads standard input')),
   priority,
   clearable(assignee),
   many('-l, --label <label>', 'label', 'labels'),
@@ -39,7 +39,7 @@ const fields = [
 ]
 const lease = [
   count('--minutes <number>', 'lease length in minutes'),
-  text('--agent <agent>', 'claim it for this agent'),
+  text('--agent <agent>', 'agent to claim the task for'),
 ]
 
 const patch = async ({ client, args: [task] }: Call, change: object): Promise<Shown> =>
@@ -250,7 +250,7 @@ export const verbs: Verb[] = [
   {
     name: 'comment',
     args: '<task> <text>',
-    about: 'Comment on a task; - reads the text from standard input',
+    about: 'Comment on a task; "-" reads the text from standard input',
     fields: [
       flag('--asks', 'mark it as a question: it appears in the inbox of those concerned'),
       text('--edit <comment>', 'replace the text of this comment, by its id'),

@@ -47,7 +47,7 @@ export const verbs: Verb[] = [
   {
     name: 'create',
     args: '<address>',
-    about: 'Send your notifications to an address (- reads it from standard input); prints the signing key',
+    about: 'Send your notifications to an address ("-" reads standard input); prints the signing key',
     fields: forwardingFields.filter(({ as }) => as === 'events'),
     examples: ['tutti webhooks create https://hooks.example.com/tutti --event mention'],
     run: ({ client, args: [secret], fields }) => putIntegration(client, WEBHOOK, { secret, ...fields }),
@@ -55,10 +55,7 @@ export const verbs: Verb[] = [
   {
     name: 'update',
     about: 'Change the address or the notifications of your webhook',
-    fields: [
-      text('--address <url>', 'new address; - reads it from standard input', { as: 'secret' }),
-      ...forwardingFields,
-    ],
+    fields: [text('--address <url>', 'new address; "-" reads standard input', { as: 'secret' }), ...forwardingFields],
     examples: ['tutti webhooks update --disable', 'tutti webhooks update --event mention --event security'],
     run: async ({ client, fields }) => {
       await integrationOf(client, WEBHOOK)

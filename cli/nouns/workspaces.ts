@@ -69,7 +69,7 @@ async function inviteIn(client: Client, path: string, ref: string): Promise<stri
 }
 
 const folders = many('--folder <path>', 'folder that clients show with the workspace', 'folders')
-const description = text('-d, --description <text>', 'description; - reads it from standard input')
+const description = text('-d, --description <text>', 'description; "-" reads standard input')
 
 const ofWorkspaces: Verb[] = [
   {
