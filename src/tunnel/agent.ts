@@ -1,6 +1,7 @@
 import type { ActionHandler, Question } from './actions/action.ts'
 import { Actions, type Ended, type Reporter } from './actions/actions.ts'
 import { actionHandlers } from './actions/handlers.ts'
+import { sendOver } from './dial.ts'
 import { ActionRequest, fromJson, resets, SUBPROTOCOL, Welcome } from './frames.ts'
 import { callHttp } from './http/call.ts'
 import { Lines } from './http/line.ts'
@@ -48,8 +49,6 @@ export interface AgentOptions {
   retryMs?: readonly [least: number, most: number]
 }
 
-/** Buffered bytes above which streams have to wait. */
-const HIGH_WATER = 512 << 10
 /** Longer than the server takes to close a replaced connection. Only the server knows when it opens no more streams. */
 const DRAIN_MS = 12_000
 
@@ -205,19 +204,7 @@ class Link {
 
   #send(bytes: Uint8Array): boolean {
     if (this.#socket.readyState !== WebSocket.OPEN) return true
-    this.#socket.send(bytes)
-    if (this.#socket.bufferedAmount < HIGH_WATER) return true
-    this.#untilDrained()
-    return false
-  }
-
-  /** A client socket has no drain event, so its buffer is polled. */
-  #untilDrained(): void {
-    setTimeout(() => {
-      if (this.session.isClosed) return
-      if (this.#socket.bufferedAmount < HIGH_WATER / 2) this.session.drained()
-      else this.#untilDrained()
-    }, 2)
+    return sendOver(this.#socket, this.session, bytes)
   }
 
   #welcome({ generation }: Welcome): void {

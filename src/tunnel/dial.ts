@@ -53,7 +53,8 @@ export async function openThrough(
   return stream
 }
 
-function sendOver(socket: WebSocket, session: Session, bytes: Uint8Array): boolean {
+/** Sends over a client socket. Returns false if the session has to wait for `drained`, which is then called. */
+export function sendOver(socket: WebSocket, session: Session, bytes: Uint8Array): boolean {
   socket.send(bytes as Uint8Array<ArrayBuffer>)
   if (socket.bufferedAmount < HIGH_WATER) return true
   // A client socket has no drain event, so its buffer is polled.
