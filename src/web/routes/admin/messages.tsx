@@ -3,8 +3,8 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { ReportedIssue } from '../../../features/issues/schema.ts'
 import { Confirm } from '../../components/confirm.tsx'
-import { Dialog } from '../../components/dialog.tsx'
 import { Field, TextArea } from '../../components/form/fields.tsx'
+import { FormDialog, type SentForm } from '../../components/form/form.tsx'
 import { RowButton } from '../../components/form/row-button.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
@@ -73,27 +73,21 @@ export function IssuesPage() {
 
 function Answer({ issue, onClose }: { issue: ReportedIssue; onClose(): void }) {
   const change = useAdminChange(changeIssue)
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    const answer = String(new FormData(event.currentTarget).get('answer')).trim()
+  const submit = (form: SentForm) => {
+    const answer = form.text('answer')
     change.mutate({ id: issue.id, answer: answer || null }, { onSuccess: onClose })
   }
   return (
-    <Dialog title={issue.title} open onClose={onClose}>
-      <form className="stack s4" onSubmit={submit}>
-        <TextArea
-          label={words.issues.answer}
-          name="answer"
-          rows={5}
-          defaultValue={issue.answer ?? ''}
-          maxLength={5000}
-        />
-        {change.error && <ProblemBox error={change.error} />}
-        <button type="submit" className="btn main" disabled={change.isPending}>
-          {words.issues.send}
-        </button>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={issue.title}
+      verb={words.issues.send}
+      busy={change.isPending}
+      error={change.error}
+      onClose={onClose}
+      onSubmit={submit}
+    >
+      <TextArea label={words.issues.answer} name="answer" rows={5} defaultValue={issue.answer ?? ''} maxLength={5000} />
+    </FormDialog>
   )
 }
 

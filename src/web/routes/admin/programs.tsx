@@ -1,13 +1,13 @@
 /** Programs that ask users to authorize them: how each became known, how many people use it, and how to end it. */
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { OauthClient } from '../../../features/grants/schema.ts'
 import { CopyLine } from '../../components/copy-line.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Field, TextArea } from '../../components/form/fields.tsx'
+import { FormDialog, type SentForm } from '../../components/form/form.tsx'
 import { RowButton } from '../../components/form/row-button.tsx'
 import { useRemoval } from '../../components/removal.tsx'
-import { ProblemBox } from '../../components/states.tsx'
 import { ago, dayAndTime } from '../../times.ts'
 import { AdminFrame, Listed } from './frame.tsx'
 import { addProgram, programsQuery, removeProgram, useAdminChange } from './queries.ts'
@@ -68,11 +68,9 @@ const Program = ({ program: { id, kind, name, redirectUris } }: { program: Oauth
 /** For programs that cannot register themselves: they are given the id, which is no secret. */
 function Adding({ onClose }: { onClose(): void }) {
   const add = useAdminChange(addProgram)
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    const form = new FormData(event.currentTarget)
-    const redirectUris = String(form.get('redirectUris')).split(/\s+/).filter(Boolean)
-    add.mutate({ name: String(form.get('name')).trim(), redirectUris })
+  const submit = (form: SentForm) => {
+    const redirectUris = form.text('redirectUris').split(/\s+/).filter(Boolean)
+    add.mutate({ name: form.text('name'), redirectUris })
   }
   if (add.data)
     return (
@@ -86,16 +84,10 @@ function Adding({ onClose }: { onClose(): void }) {
       </Dialog>
     )
   return (
-    <Dialog title={w.add} open onClose={onClose}>
-      <form className="stack s4" onSubmit={submit}>
-        <p className="soft">{w.addAbout}</p>
-        <Field label={w.name} name="name" required maxLength={100} autoComplete="off" />
-        <TextArea label={w.redirects} name="redirectUris" required rows={3} placeholder={w.example} />
-        {add.error && <ProblemBox error={add.error} />}
-        <button type="submit" className="btn main" disabled={add.isPending}>
-          {w.add}
-        </button>
-      </form>
-    </Dialog>
+    <FormDialog title={w.add} verb={w.add} busy={add.isPending} error={add.error} onClose={onClose} onSubmit={submit}>
+      <p className="soft">{w.addAbout}</p>
+      <Field label={w.name} name="name" required maxLength={100} autoComplete="off" />
+      <TextArea label={w.redirects} name="redirectUris" required rows={3} placeholder={w.example} />
+    </FormDialog>
   )
 }

@@ -1,8 +1,6 @@
-import type { FormEvent } from 'react'
 import type { AgentDetail } from '../../../features/agents/schema.ts'
-import { Dialog } from '../../components/dialog.tsx'
 import { Field, TextArea } from '../../components/form/fields.tsx'
-import { ProblemBox } from '../../components/states.tsx'
+import { FormDialog, type SentForm } from '../../components/form/form.tsx'
 import { useChangeAgent } from './queries.ts'
 import { words } from './words.ts'
 
@@ -11,10 +9,8 @@ const texts = ['persona', 'systemPrompt'] as const
 
 export function EditAgent({ agent, onClose }: { agent: AgentDetail; onClose(): void }) {
   const change = useChangeAgent(agent)
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    const form = new FormData(event.currentTarget)
-    const value = (name: string) => String(form.get(name) ?? '').trim()
+  const submit = (form: SentForm) => {
+    const { text: value } = form
     // Only what changed is sent, so that no one else's change is written over.
     const changed = [...lines, ...texts].filter((name) => value(name) !== (agent[name] ?? ''))
     const name = value('name') === agent.name ? {} : { name: value('name') }
@@ -23,33 +19,34 @@ export function EditAgent({ agent, onClose }: { agent: AgentDetail; onClose(): v
     else change.mutate(patch, { onSuccess: onClose })
   }
   return (
-    <Dialog title={agent.name} open onClose={onClose}>
-      <form className="stack s4" onSubmit={submit}>
-        <Field label={words.form.name} name="name" defaultValue={agent.name} required maxLength={100} />
-        {lines.map((name) => (
-          <Field
-            key={name}
-            label={words.form[name]}
-            name={name}
-            defaultValue={agent[name] ?? ''}
-            maxLength={name === 'role' ? 200 : 100}
-          />
-        ))}
-        {texts.map((name) => (
-          <TextArea
-            key={name}
-            label={words.form[name]}
-            name={name}
-            rows={5}
-            defaultValue={agent[name] ?? ''}
-            maxLength={10_000}
-          />
-        ))}
-        {change.error && <ProblemBox error={change.error} />}
-        <button type="submit" className="btn main" disabled={change.isPending}>
-          {words.form.save}
-        </button>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={agent.name}
+      verb={words.form.save}
+      busy={change.isPending}
+      error={change.error}
+      onClose={onClose}
+      onSubmit={submit}
+    >
+      <Field label={words.form.name} name="name" defaultValue={agent.name} required maxLength={100} />
+      {lines.map((name) => (
+        <Field
+          key={name}
+          label={words.form[name]}
+          name={name}
+          defaultValue={agent[name] ?? ''}
+          maxLength={name === 'role' ? 200 : 100}
+        />
+      ))}
+      {texts.map((name) => (
+        <TextArea
+          key={name}
+          label={words.form[name]}
+          name={name}
+          rows={5}
+          defaultValue={agent[name] ?? ''}
+          maxLength={10_000}
+        />
+      ))}
+    </FormDialog>
   )
 }

@@ -6,8 +6,8 @@ import type { DecisionDetail, DecisionLogged } from '../../../features/decisions
 import { newKey } from '../../api.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { Field, Select, TextArea } from '../../components/form/fields.tsx'
-import { splitList } from '../../components/form/form.tsx'
-import { ProblemBox, SaveError } from '../../components/states.tsx'
+import { FormDialog, type SentForm, splitList } from '../../components/form/form.tsx'
+import { SaveError } from '../../components/states.tsx'
 import { projectsQuery } from '../../session.ts'
 import { type useChange, useLog } from './queries.ts'
 import { words } from './words.ts'
@@ -59,18 +59,16 @@ export function LogDialog({ supersedes, onClose, onLogged }: LogProps) {
   const log = useLog()
   const [key] = useState(newKey)
   const [logged, setLogged] = useState<DecisionLogged>()
-  const send = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    const form = new FormData(event.currentTarget)
-    const [rationale, context, project] = ['rationale', 'context', 'project'].map((name) => textOf(form, name))
-    const alternatives = splitList(textOf(form, 'alternatives'), '\n')
+  const send = (form: SentForm) => {
+    const [rationale, context, project] = ['rationale', 'context', 'project'].map((name) => form.text(name))
+    const alternatives = form.list('alternatives', '\n')
     log.mutate(
       {
         key,
-        title: textOf(form, 'title'),
-        decision: textOf(form, 'decision'),
-        status: form.get('proposed') ? 'proposed' : 'accepted',
-        tags: splitList(textOf(form, 'tags')),
+        title: form.text('title'),
+        decision: form.text('decision'),
+        status: form.has('proposed') ? 'proposed' : 'accepted',
+        tags: form.list('tags'),
         ...(rationale && { rationale }),
         ...(context && { context }),
         ...(project && { projectId: project }),
@@ -89,26 +87,20 @@ export function LogDialog({ supersedes, onClose, onLogged }: LogProps) {
   const title = supersedes ? words.supersedeTitle(supersedes.title) : words.newTitle
   if (logged) return <Similar title={title} logged={logged} onClose={onClose} onLogged={onLogged} />
   return (
-    <Dialog title={title} open onClose={onClose}>
-      <form className="stack s4" onSubmit={send}>
-        <Texts />
-        <TextArea label={words.options} name="alternatives" rows={2} />
-        <Select
-          label={words.teamOrProject}
-          name="project"
-          defaultValue={supersedes?.projectId ?? ''}
-          none={words.wholeTeam}
-          options={projects}
-        />
-        <label className="row">
-          <input type="checkbox" name="proposed" /> {words.asProposal}
-        </label>
-        {log.error && <ProblemBox error={log.error} />}
-        <button type="submit" className="btn main" disabled={log.isPending}>
-          {words.log}
-        </button>
-      </form>
-    </Dialog>
+    <FormDialog title={title} verb={words.log} busy={log.isPending} error={log.error} onClose={onClose} onSubmit={send}>
+      <Texts />
+      <TextArea label={words.options} name="alternatives" rows={2} />
+      <Select
+        label={words.teamOrProject}
+        name="project"
+        defaultValue={supersedes?.projectId ?? ''}
+        none={words.wholeTeam}
+        options={projects}
+      />
+      <label className="row">
+        <input type="checkbox" name="proposed" /> {words.asProposal}
+      </label>
+    </FormDialog>
   )
 }
 

@@ -1,10 +1,10 @@
 /** Sponsors, and the issues that are mirrored from the code host. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { Sponsor } from '../../../features/sponsors/schema.ts'
-import { Dialog } from '../../components/dialog.tsx'
 import { Field } from '../../components/form/fields.tsx'
+import { FormDialog, type SentForm } from '../../components/form/form.tsx'
 import { RowButton } from '../../components/form/row-button.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox, Waiting } from '../../components/states.tsx'
@@ -70,10 +70,8 @@ function SponsorForm({ saved, onClose }: { saved?: Sponsor; onClose(): void }) {
   const save = useAdminChange(saveSponsor)
   const [logoId, setLogo] = useState(saved?.logoId ?? null)
   const w = words.sponsors
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    const form = new FormData(event.currentTarget)
-    const text = (name: string) => String(form.get(name) ?? '').trim()
+  const submit = (form: SentForm) => {
+    const { text } = form
     const fields = {
       name: text('name'),
       url: text('url') || null,
@@ -86,38 +84,39 @@ function SponsorForm({ saved, onClose }: { saved?: Sponsor; onClose(): void }) {
     save.mutate({ ...fields, saved }, { onSuccess: onClose })
   }
   return (
-    <Dialog title={saved?.name ?? w.add} open onClose={onClose}>
-      <form className="stack s4" onSubmit={submit}>
-        <Field label={w.name} name="name" required maxLength={100} defaultValue={saved?.name} />
-        <Field label={w.url} name="url" pattern="https://.+" maxLength={500} defaultValue={saved?.url ?? ''} />
-        <Field label={w.description} name="description" maxLength={300} defaultValue={saved?.description ?? ''} />
-        <label className="field">
-          <span>{w.tier}</span>
-          <select className="input" name="tier" defaultValue={saved?.tier ?? 'bronze'}>
-            {tiers.map((tier) => (
-              <option key={tier}>{tier}</option>
-            ))}
-          </select>
-        </label>
-        <Field
-          label={w.position}
-          name="position"
-          type="number"
-          min={0}
-          max={10_000}
-          defaultValue={saved?.position ?? 0}
-        />
-        <label className="row t13">
-          <input type="checkbox" name="active" defaultChecked={saved?.active ?? true} />
-          <span>{w.active}</span>
-        </label>
-        <PictureField label={w.logo} id={logoId} alt={null} onChange={setLogo} />
-        {save.error && <ProblemBox error={save.error} />}
-        <button type="submit" className="btn main" disabled={save.isPending}>
-          {words.save}
-        </button>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={saved?.name ?? w.add}
+      verb={words.save}
+      busy={save.isPending}
+      error={save.error}
+      onClose={onClose}
+      onSubmit={submit}
+    >
+      <Field label={w.name} name="name" required maxLength={100} defaultValue={saved?.name} />
+      <Field label={w.url} name="url" pattern="https://.+" maxLength={500} defaultValue={saved?.url ?? ''} />
+      <Field label={w.description} name="description" maxLength={300} defaultValue={saved?.description ?? ''} />
+      <label className="field">
+        <span>{w.tier}</span>
+        <select className="input" name="tier" defaultValue={saved?.tier ?? 'bronze'}>
+          {tiers.map((tier) => (
+            <option key={tier}>{tier}</option>
+          ))}
+        </select>
+      </label>
+      <Field
+        label={w.position}
+        name="position"
+        type="number"
+        min={0}
+        max={10_000}
+        defaultValue={saved?.position ?? 0}
+      />
+      <label className="row t13">
+        <input type="checkbox" name="active" defaultChecked={saved?.active ?? true} />
+        <span>{w.active}</span>
+      </label>
+      <PictureField label={w.logo} id={logoId} alt={null} onChange={setLogo} />
+    </FormDialog>
   )
 }
 

@@ -2,11 +2,10 @@
 import { type FormEvent, useState } from 'react'
 import type { SkillDetail } from '../../../features/skills/schema.ts'
 import { newKey } from '../../api.ts'
-import { Dialog } from '../../components/dialog.tsx'
 import { Editor } from '../../components/editor.tsx'
 import { Field, TextArea } from '../../components/form/fields.tsx'
-import { splitList } from '../../components/form/form.tsx'
-import { ProblemBox, SaveError } from '../../components/states.tsx'
+import { FormDialog, type SentForm, splitList } from '../../components/form/form.tsx'
+import { SaveError } from '../../components/states.tsx'
 import { type useChange, useCreate } from './queries.ts'
 import { words } from './words.ts'
 
@@ -69,16 +68,14 @@ export function Writing({ skill, change, onEnd }: WritingProps) {
 export function CreateDialog({ onClose, onCreated }: { onClose(): void; onCreated(slug: string): void }) {
   const create = useCreate()
   const [key] = useState(newKey)
-  const send = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    const form = new FormData(event.currentTarget)
-    const description = textOf(form, 'description')
+  const send = (form: SentForm) => {
+    const description = form.text('description')
     create.mutate(
       {
         key,
-        name: textOf(form, 'name'),
-        content: textOf(form, 'content'),
-        tags: splitList(textOf(form, 'tags')),
+        name: form.text('name'),
+        content: form.text('content'),
+        tags: form.list('tags'),
         ...(description && { description }),
       },
       {
@@ -90,15 +87,16 @@ export function CreateDialog({ onClose, onCreated }: { onClose(): void; onCreate
     )
   }
   return (
-    <Dialog title={words.newTitle} open onClose={onClose}>
-      <form className="stack s4" onSubmit={send}>
-        <Names />
-        <TextArea label={words.content} name="content" rows={8} />
-        {create.error && <ProblemBox error={create.error} />}
-        <button type="submit" className="btn main" disabled={create.isPending}>
-          {words.create}
-        </button>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={words.newTitle}
+      verb={words.create}
+      busy={create.isPending}
+      error={create.error}
+      onClose={onClose}
+      onSubmit={send}
+    >
+      <Names />
+      <TextArea label={words.content} name="content" rows={8} />
+    </FormDialog>
   )
 }
