@@ -4,7 +4,7 @@
  */
 import { store } from './store.ts'
 
-export interface Acting {
+interface Acting {
   token: string
   expiresAt: string
   name: string

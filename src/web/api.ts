@@ -85,7 +85,6 @@ export const organizations = client<ReturnType<typeof organizationRoutes>>().api
 export const planning = client<ReturnType<typeof planningRoutes>>().api
 export const projects = client<ReturnType<typeof projectRoutes>>().api
 export const repositories = client<ReturnType<typeof repositoryRoutes>>().api
-export const searching = client<ReturnType<typeof searchRoutes>>().api
 export const skills = client<ReturnType<typeof skillRoutes>>().api
 export const specs = client<ReturnType<typeof specRoutes>>().api
 export const sessions = client<ReturnType<typeof sessionRoutes>>().api

@@ -6,7 +6,7 @@ import { useEffect, useRef } from 'react'
 import { type KeybindingPress, matchKeybindingPress, parseKeybinding } from 'tinykeys'
 import { store } from './store.ts'
 
-export type Scope = 'global' | 'list' | 'page'
+type Scope = 'global' | 'list' | 'page'
 
 export interface Command {
   /** As tinykeys writes them: `c`, `g i`, `$mod+k`, `[Shift]+?`. Without keys the command is in the palette only. */
@@ -32,7 +32,7 @@ export const setShortcuts = switchedOn.set
 export const useShortcuts = switchedOn.use
 
 /** Registers commands until the function that it returns is called. */
-export function register(commands: readonly Command[]): () => void {
+function register(commands: readonly Command[]): () => void {
   registered.set([...registered.get(), ...commands])
   return () => registered.set(registered.get().filter((command) => !commands.includes(command)))
 }
@@ -41,7 +41,7 @@ const rank: Record<Scope, number> = { list: 0, page: 1, global: 2 }
 const rankOf = ({ scope = 'page' }: Command): number => rank[scope]
 
 /** Returns the active commands. Of several with the same keys, the highest scope wins, then the newest. */
-export function working(all: readonly Command[] = registered.get(), on = switchedOn.get()): Command[] {
+function working(all: readonly Command[] = registered.get(), on = switchedOn.get()): Command[] {
   const byKeys = new Map<string, Command>()
   for (const command of all) {
     if (!command.keys || (!on && isPlain(command.keys))) continue
@@ -113,7 +113,7 @@ function submits({ key, ctrlKey, metaKey, target }: KeyboardEvent): boolean {
 }
 
 /** Runs the command of a key press, or waits for the next key of a sequence such as `g i`. */
-export function press(event: KeyboardEvent): void {
+function press(event: KeyboardEvent): void {
   if (event.isComposing || event.defaultPrevented || modifiers.has(event.key) || isPressing(event)) return
   if (submits(event)) {
     event.preventDefault()

@@ -83,14 +83,14 @@ function heard({ type, kind, subjectId, data }: Heard): void {
 
 // ---- the state in the status bar
 
-export type LiveState = 'joining' | 'hub' | 'stream' | 'polling' | 'away'
+type LiveState = 'joining' | 'hub' | 'stream' | 'polling' | 'away'
 const state = store<LiveState>('joining')
 export const useLiveState = state.use
 
 // ---- topics that a page watches
 
 /** A message to those who watch a topic now. It is not stored. */
-export interface Posted {
+interface Posted {
   op: string
   topic: string
   [part: string]: unknown

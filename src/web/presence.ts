@@ -2,7 +2,7 @@
 import type { Party } from '../records/party.ts'
 import { store } from './store.ts'
 
-export interface Present extends Party {
+interface Present extends Party {
   id: string
   /** Only agents: the task that it works on. */
   state: { task?: string } | null

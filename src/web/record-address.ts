@@ -11,7 +11,7 @@ interface Located {
   key?: string | null
 }
 
-export interface Address {
+interface Address {
   to: string
   /** `team` where the record belongs to another team than this tab. */
   search: { team?: string }

@@ -1,7 +1,7 @@
 /** A value outside of React that components subscribe to. */
 import { useSyncExternalStore } from 'react'
 
-export interface Store<T> {
+interface Store<T> {
   get(): T
   set(value: T): void
   use(): T

@@ -1,7 +1,7 @@
 /** A burn-up chart: tasks done by people (violet) and agents (teal), the scope (grey) and a forecast (dashed). */
 import { useLayoutEffect, useRef, useState } from 'react'
 
-export interface ChartDay {
+interface ChartDay {
   day: string
   scope: number
   people: number

@@ -2,7 +2,7 @@
 import { type KeyboardEvent, type RefObject, useId, useRef, useState } from 'react'
 import { type Asked, apply, askedAt } from './editing.ts'
 
-export interface Option {
+interface Option {
   /** Replaces the mark and the text typed after it. */
   insert: string
   label: string

@@ -13,7 +13,7 @@ interface Side {
   n: number
   text: string
 }
-export interface DiffRow {
+interface DiffRow {
   kind: 'same' | 'changed' | 'gap'
   before?: Side
   after?: Side
@@ -26,7 +26,7 @@ const MOST_ROWS = 2000
 /** Words are compared only in lines that a person reads. */
 const LONGEST_LINE = 1000
 
-export function rowsOf(before: string, after: string): DiffRow[] {
+function rowsOf(before: string, after: string): DiffRow[] {
   const patch = structuredPatch('', '', before, after, '', '', { context: CONTEXT, maxEditLength: MOST_EDITS })
   const hunks = patch?.hunks ?? [
     {

@@ -2,7 +2,7 @@
  * The level of evidence: a ring if it was only reported, a dot if the code host confirms it, a check if a person
  * verified it, a cross if the code host does not have it.
  */
-export type Level = 'reported' | 'missing' | 'observed' | 'verified'
+type Level = 'reported' | 'missing' | 'observed' | 'verified'
 
 const shapes = {
   reported: <circle cx="8" cy="8" r="5.25" fill="var(--card)" stroke="var(--edge)" strokeWidth="1.5" />,

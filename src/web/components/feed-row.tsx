@@ -4,7 +4,7 @@ import type { Doer } from '../../records/party.ts'
 import { Avatar } from './party.tsx'
 
 /** The system is shown like an agent. */
-export const faceOf = ({ type, ...rest }: Doer) => ({ ...rest, type: type === 'user' ? type : ('agent' as const) })
+const faceOf = ({ type, ...rest }: Doer) => ({ ...rest, type: type === 'user' ? type : ('agent' as const) })
 
 interface Props {
   actor: Doer

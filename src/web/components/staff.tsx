@@ -26,8 +26,8 @@ export interface Mark {
 }
 
 /** Where the four lines are, from the top. */
-export const small = { gate: 5, task: 12, code: 19, note: 26 } as const satisfies Record<Line, number>
-export type Places = Record<Line, number>
+const small = { gate: 5, task: 12, code: 19, note: 26 } as const satisfies Record<Line, number>
+type Places = Record<Line, number>
 
 export const StaffLines = ({ places = small }: { places?: Places }) =>
   lines.map((line) => <line key={line} className="ln" x1="0" x2="100%" y1={places[line]} y2={places[line]} />)
@@ -54,7 +54,7 @@ export const Heads = ({ span, marks, places = small, late }: HeadsProps) =>
     )
   })
 
-export interface Calls {
+interface Calls {
   /** The beginning of the minute. */
   at: number
   n: number
@@ -96,7 +96,7 @@ export function CallTicks({
   )
 }
 
-export interface Hold {
+interface Hold {
   since: number
   /** Now, or when the claim ended. */
   until: number
@@ -106,7 +106,7 @@ export interface Hold {
 }
 
 /** No change since then, although calls came. */
-export interface Stall {
+interface Stall {
   since: number
   /** Drawn over the staff, where there is room for it. */
   label?: string
@@ -193,7 +193,7 @@ export const Plate = ({ x, y, text, children }: { x: string; y: number; text: st
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 1440].map((minutes) => minutes * MINUTE)
 
 /** The beginning, and round times after it: about five in all. */
-export function timesIn(span: Span, most = 6): number[] {
+function timesIn(span: Span, most = 6): number[] {
   const step = STEPS.find((length) => (span.until - span.from) / length <= most) ?? 1440 * MINUTE
   const first = Math.ceil((span.from + step * 0.75) / step) * step
   const round = Array.from({ length: most + 1 }, (_, i) => first + i * step).filter(

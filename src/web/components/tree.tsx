@@ -5,7 +5,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 
-export interface TreeRow {
+interface TreeRow {
   id: string
   level: number
   /** Undefined: nothing can be in it. */

@@ -27,7 +27,7 @@ import {
 } from 'lucide-react'
 import { kindTitle, words } from '../words.ts'
 
-export type Group = 'top' | 'projects' | 'knowledge' | 'agents' | 'team'
+type Group = 'top' | 'projects' | 'knowledge' | 'agents' | 'team'
 
 export interface Destination {
   to: string
@@ -63,7 +63,7 @@ const all: readonly Destination[] = [
 ]
 
 /** The pages of one project. */
-export interface View {
+interface View {
   /** What follows the project's own address. */
   path: '' | '/tasks' | '/plan' | '/features'
   label: string

@@ -51,11 +51,11 @@ export const TextArea = ({ label, grow, onText, ...field }: TextAreaProps) => (
 )
 
 /** A choice of a select: a value with its label, or a record by its id. */
-export type SelectOption = { value: string | number; label: string } | { id: string; name: string }
+type SelectOption = { value: string | number; label: string } | { id: string; name: string }
 
 const asChoice = (option: SelectOption) => ('value' in option ? option : { value: option.id, label: option.name })
 
-export const Options = ({ of }: { of: readonly SelectOption[] }) =>
+const Options = ({ of }: { of: readonly SelectOption[] }) =>
   of.map(asChoice).map(({ value, label }) => (
     <option key={value} value={value}>
       {label}

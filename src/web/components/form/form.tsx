@@ -17,7 +17,7 @@ export interface SentForm {
   has(name: string): boolean
 }
 
-export function readForm(event: FormEvent<HTMLFormElement>): SentForm {
+function readForm(event: FormEvent<HTMLFormElement>): SentForm {
   event.preventDefault()
   const element = event.currentTarget
   const form = new FormData(element)
@@ -33,7 +33,7 @@ interface Props {
   children: ReactNode
 }
 
-export const SubmitForm = ({ verb, busy, error, onSubmit, children }: Props) => (
+const SubmitForm = ({ verb, busy, error, onSubmit, children }: Props) => (
   <form className="stack s4" onSubmit={(event) => onSubmit(readForm(event))}>
     {children}
     {error && <ProblemBox error={error} />}

@@ -27,7 +27,7 @@ const places = [
   ['/admin/marketplace', 'marketplace'],
   ['/admin/tracker', 'tracker'],
 ] as const
-export type Section = (typeof places)[number][1]
+type Section = (typeof places)[number][1]
 
 interface FrameProps {
   at: Section
@@ -156,7 +156,7 @@ export function Listed<T extends { id: string }>({ list, columns }: ListProps<T>
   )
 }
 
-export const Failure = ({ error }: { error: Error }) => (
+const Failure = ({ error }: { error: Error }) => (
   <ProblemBox error={error}>
     <Retry />
   </ProblemBox>

@@ -3,9 +3,9 @@ import type { TasksDraft } from '../../../features/assistant/schema.ts'
 import type { PlanCreate } from '../../../features/planning/schema.ts'
 
 /** Places from the outside in: an epic, a story in it, a task in that. */
-export type Path = readonly [epic: number, story?: number, task?: number]
+type Path = readonly [epic: number, story?: number, task?: number]
 
-export interface DraftRow {
+interface DraftRow {
   path: Path
   title: string
   level: 1 | 2 | 3

@@ -1,5 +1,5 @@
 /** What a new chat is about, as the address has it. */
-export interface AssistantSearch {
+interface AssistantSearch {
   /** On a phone: a new chat instead of the list. */
   new?: '1'
   projectId?: string

@@ -16,7 +16,7 @@ export const inboxQuery = (view: View) =>
     ok(notifications.notifications.get({ query: { view, limit: 40, ...page } })),
   )
 
-export interface Mark {
+interface Mark {
   notification: Notification
   patch: NotificationPatch
 }

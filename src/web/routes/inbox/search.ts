@@ -1,7 +1,7 @@
 import type { View } from '../../../features/notifications/schema.ts'
 
 /** What the address says: which view, and which notification is open. */
-export interface InboxSearch {
+interface InboxSearch {
   /** Default: what needs the reader. */
   view?: Exclude<View, 'needs'>
   open?: string

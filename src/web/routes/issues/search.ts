@@ -1,5 +1,5 @@
 /** `?new=1` opens the form, so that a menu anywhere can lead to it. */
-export interface IssueSearch {
+interface IssueSearch {
   new?: '1'
 }
 

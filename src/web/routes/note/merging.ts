@@ -19,7 +19,7 @@ export function merged(base: string, mine: string, theirs: string): string {
     : fits
 }
 
-export interface Line {
+interface Line {
   id: string
   mark: '+' | '−' | ' '
   text: string

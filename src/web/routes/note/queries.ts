@@ -1,7 +1,7 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { Attachment } from '../../../features/attachments/schema.ts'
 import type { NotePatch, NoteRead } from '../../../features/notes/schema.ts'
-import { attachments, change, notes, ok, searching, sendFile } from '../../api.ts'
+import { attachments, change, notes, ok, search, sendFile } from '../../api.ts'
 import { useWrite } from '../../lib/data.ts'
 
 export const noteQuery = (id: string) =>
@@ -12,7 +12,7 @@ export const linksQuery = (id: string) =>
 
 /** Notes whose title begins like this, for what is typed behind `[[`. */
 export const notesLike = async (q: string) =>
-  (await ok(searching.search.suggestions.get({ query: { q, kinds: 'note', limit: 8 } }))).items
+  (await ok(search.search.suggestions.get({ query: { q, kinds: 'note', limit: 8 } }))).items
 
 /** Changes fields other than the text, which are shown at once and go back if the server refuses. */
 export function useChange(note: NoteRead) {

@@ -81,7 +81,7 @@ export function useChange(slug: string, refused: (entry: Entry, error: Error) =>
 /** Versions that changes returned which are not in what was loaded yet. */
 const versions = new Map<string, number>()
 
-export interface Addition {
+interface Addition {
   kind: Kind
   title: string
   parent: string | null

@@ -3,7 +3,7 @@ import type { Timeline } from '../../../features/sessions/timeline-schema.ts'
 import { sessionCheckpointed } from '../../events.ts'
 
 export const speeds = [1, 8, 60] as const
-export type Speed = (typeof speeds)[number]
+type Speed = (typeof speeds)[number]
 
 const LONGEST = 2500
 const SHORTEST = 120

@@ -2,7 +2,7 @@
 import type { Timeline } from '../../../features/sessions/timeline-schema.ts'
 import type { Span } from '../../components/staff.tsx'
 
-export interface Rest {
+interface Rest {
   from: number
   until: number
 }

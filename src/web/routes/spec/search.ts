@@ -1,7 +1,7 @@
 import { numberIn } from '../../address.ts'
 
 /** Which versions are compared; with `to` alone, that version is read. */
-export interface SpecSearch {
+interface SpecSearch {
   from?: number | undefined
   to?: number | undefined
 }

@@ -1,7 +1,7 @@
 /** Finds a task or a story by what one types, and chooses it. */
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ok, searching } from '../../api.ts'
+import { ok, search } from '../../api.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { words } from './words.ts'
@@ -12,7 +12,7 @@ const foundQuery = (kind: 'task' | 'story', projectId: string | undefined, q: st
     queryFn: async () =>
       (
         await ok(
-          searching.search.suggestions.get({
+          search.search.suggestions.get({
             query: { kinds: kind, limit: 10, ...(q && { q }), ...(projectId && { projectId }) },
           }),
         )

@@ -31,7 +31,7 @@ const MOST_AT_ONCE = 200
 export const MOST_IN_COLUMN = 600
 
 /** How many cards of a column are shown, where it is more than at first. */
-export type Depths = Partial<Record<Status, number>>
+type Depths = Partial<Record<Status, number>>
 
 async function groups(
   projectId: string,

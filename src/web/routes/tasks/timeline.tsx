@@ -13,14 +13,14 @@ interface Bar extends Span {
 
 const DAY = 86_400_000
 
-export function barOf({ startedAt, createdAt, completedAt, dueAt }: TaskItem, now = Date.now()): Bar {
+function barOf({ startedAt, createdAt, completedAt, dueAt }: TaskItem, now = Date.now()): Bar {
   const from = Date.parse(startedAt ?? createdAt)
   const end = completedAt ?? dueAt
   return { from, until: Math.max(from + DAY / 2, end ? Date.parse(end) : now), open: end === null }
 }
 
 /** The time that all bars together take. */
-export function spanOf(tasks: readonly TaskItem[], now = Date.now()): Span {
+function spanOf(tasks: readonly TaskItem[], now = Date.now()): Span {
   const bars = tasks.map((task) => barOf(task, now))
   const from = Math.min(now - DAY, ...bars.map((bar) => bar.from))
   return { from, until: Math.max(now + DAY, ...bars.map((bar) => bar.until)) }
@@ -39,7 +39,7 @@ export default function Timeline(props: Omit<ComponentProps<typeof TaskList>, 'r
 const STEPS = [1, 2, 7, 14, 28, 91, 182, 365]
 
 /** Returns midnights within a span, a round number of days apart: at most six. */
-export function daysIn({ from, until }: Span): number[] {
+function daysIn({ from, until }: Span): number[] {
   const step = STEPS.find((days) => (until - from) / (days * DAY) <= 5) ?? 365
   const days = Array.from({ length: 6 }, (_, n) => new Date(from).setHours(24 * (1 + n * step), 0, 0, 0))
   return days.filter((at) => at < until)

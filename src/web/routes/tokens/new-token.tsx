@@ -138,7 +138,7 @@ function Settings({ tab, secret }: { tab: Tab; secret: string }) {
 }
 
 /** Changes by itself: the event of the first use asks for the token again. */
-export function Connection({ token, program }: { token: McpToken; program: string }) {
+function Connection({ token, program }: { token: McpToken; program: string }) {
   const { firstUsedAt, client, tools } = token
   return (
     <div className={firstUsedAt ? 'conn ok' : 'conn'} role="status">

@@ -7,7 +7,7 @@ export const workspaceInviteQuery = (id: string) =>
     queryFn: () => ok(workspaces['workspace-invites']({ id }).get()),
   })
 
-export type Answer = { teamId: string } | 'decline'
+type Answer = { teamId: string } | 'decline'
 
 /** Accepts an invitation for a team, or declines it. */
 export function useAnswer(id: string, onDone: (answer: Answer) => void) {
