@@ -80,12 +80,12 @@ test('an administrator manages posts, categories, community, contact messages, s
   const email = `${unique('grace')}@example.com`
   await store(systemCtx(t), { email, message: unique('Where is the imprint? '), token: 'x' })
   await root.goto('/admin/contact')
-  await root.button(`Mark as read: message of ${email}`).click()
-  await root.button(`Mark as read: message of ${email}`).waitFor({ state: 'detached' })
-  await root.button(`Mark as spam: message of ${email}`).click()
+  await root.button(`Mark as read: message from ${email}`).click()
+  await root.button(`Mark as read: message from ${email}`).waitFor({ state: 'detached' })
+  await root.button(`Mark as spam: message from ${email}`).click()
   await gone(root, email)
   await root.button('Spam').click()
-  await root.button(`Delete: message of ${email}`).click()
+  await root.button(`Delete: message from ${email}`).click()
   await dialog(root).getByRole('button', { name: 'Delete' }).click()
   await gone(root, email)
 
