@@ -141,17 +141,6 @@ describe('after a change, the search index', () => {
     expect([await asToken(own), await asToken(colleagues)]).toEqual([[id], []])
   })
 
-  test('hides the records of a project at once when it becomes private', async () => {
-    const grace = await member(t, ada, 'member')
-    const home = await project()
-    const id = await note(ada, { content: 'a narwhal', scope: 'team', projectId: home.id })
-    await follow()
-    expect(await find(grace, 'narwhal')).toEqual([id])
-    expect((await ada.fetch('POST', `/api/projects/${home.slug}/share`, { visibility: 'private' })).status).toBe(200)
-    expect(await find(grace, 'narwhal')).toEqual([])
-    expect(await find(ada, 'narwhal')).toEqual([id])
-  })
-
   test('finds a session only for the person who worked in it', async () => {
     const grace = await member(t, ada, 'member')
     const { id } = made<{ id: string }>(await ada.fetch('POST', '/api/sessions', { goals: ['tame the capybara'] }))

@@ -67,16 +67,6 @@ describe('a memory', () => {
     expect(JSON.stringify(await expectEvent(t, made, 'memory.stored'))).not.toContain('the-secret')
   })
 
-  test('of a private project is hidden from colleagues', async () => {
-    const secret = (
-      await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('S'), visibility: 'private' })
-    ).body
-    const { id } = await store({ scopeId: secret.id })
-    const grace = await member(t, ada, 'member')
-    await expectRefusal(t, await grace.fetch('GET', `/api/memories/${id}`), 404, 'not_found')
-    expect(ids(await list('', grace))).not.toContain(id)
-  })
-
   test('is refused if it is empty, too long or without a subject', async () => {
     await expectRefusal(t, await post(ada, { content: '' }), 422, 'invalid')
     await expectRefusal(t, await post(ada, { content: 'ü'.repeat(20_000) }), 422, 'invalid')

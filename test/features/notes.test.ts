@@ -246,16 +246,6 @@ describe('access to a note', () => {
     }
   })
 
-  test('ends for viewers when its project becomes private', async () => {
-    const team = await newTeam()
-    const { id: projectId } = await project(team.author)
-    const note = await write(team.author, { projectId })
-    expect((await get(team.viewer, note.id)).status).toBe(200)
-    await team.author.fetch('POST', `/api/projects/${projectId}/share`, { visibility: 'private' })
-    expect((await get(team.viewer, note.id)).status).toBe(404)
-    expect((await get(team.admin, note.id)).status).toBe(200)
-  })
-
   test('puts personal notes and those of the current team into the list', async () => {
     const [team, other] = [await newTeam(), await newTeam()]
     const me = await person(t)

@@ -282,27 +282,6 @@ describe('search results', () => {
     expect(await counts(other)).toEqual([])
   })
 
-  test('follow the current rights at once', async () => {
-    const word = newWord()
-    const team = await person(t)
-    const leaving = await member(t, team, 'member')
-    const project = await newProject(team, { name: `Plan ${word}` })
-    await write(team, { title: `Note ${word}`, projectId: project.id })
-    await write(team, { title: `Loose ${word}` })
-    await indexed(t)
-    const counts = (who: Person) => countsOf(who, word)
-    expect(await counts(leaving)).toEqual(['note 2', 'project 1'])
-    await team.fetch('POST', `/api/projects/${project.id}/share`, { visibility: 'private' })
-    expect(await counts(leaving)).toEqual(['note 1'])
-    await team.fetch('DELETE', `/api/teams/${team.organizationId}/members/${leaving.userId}`)
-    expect(
-      (await call(t, 'GET', `/api/search?q=${word}`, undefined, { authorization: `Bearer ${leaving.token}` })).body,
-    ).toEqual({
-      items: [],
-      nextCursor: null,
-    })
-  })
-
   test('leave out records that were deleted or hidden a moment ago, before the index follows', async () => {
     const word = newWord()
     const team = await person(t)

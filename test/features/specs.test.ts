@@ -179,16 +179,6 @@ describe('comparing versions', () => {
 })
 
 describe('a spec', () => {
-  test('of a private project is visible to people who see the project, and deleted with it', async () => {
-    const secret = await newProject({ visibility: 'private' })
-    const { id, slug } = await made({ projectId: secret })
-    for (const ref of [id, slug, id.slice(0, 34)])
-      expect((await grace.fetch('GET', `/api/specs/${ref}`)).status).toBe(404)
-    expect((await ada.fetch('DELETE', `/api/projects/${secret}`)).status).toBe(200)
-    expect((await ada.fetch('GET', `/api/specs/${id}`)).status).toBe(404)
-    expect((await ada.fetch('GET', `/api/specs/${id}/compare?from=1`)).status).toBe(404)
-  })
-
   test('has a slug that is unique in its team; after a move, colliding ones get their id', async () => {
     const title = unique('Same name')
     const answers = await Promise.all(times(6, () => create({ title })))
