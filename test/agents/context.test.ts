@@ -3,7 +3,6 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { connectionClosed, factsOf, type McpClient, ways } from '../mcp/support.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 
-/** What an agent learns when it begins, with the official clients. */
 let t: TestApp
 let ada: Person
 let grace: Person

@@ -3,7 +3,6 @@ import { prepareStreams } from '../../src/features/connections/streams.ts'
 import { connectionClosed, factsOf, type McpClient, type Result, sessionClosed, ways } from '../mcp/support.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 
-/** What agents keep when windows share a token, connections are lost and processes end: with the official clients. */
 let t: TestApp
 let ada: Person
 let grace: Person

@@ -8,8 +8,6 @@ import { type Work, Worker } from './handover/worker.ts'
 import { addLargerData, appWithoutModel } from './jobs/larger.ts'
 import { checkpoint } from './jobs/work.ts'
 
-/** Work passes from one agent to the next: nothing is lost and nothing is done twice. */
-
 /** An agent is back at its task within these limits. */
 const bars = { calls: 2, ms: 5_000 }
 

@@ -36,7 +36,7 @@ const references = new Set(
 )
 /** The same names where they are what an agent writes itself. */
 const texts = new Set(['log_decision decision', 'claim_task note'])
-/** The ways that agents connect by today. */
+/** The transports that agents use today. */
 export const connections = [
   'v2 client, SSE',
   'v2 client, HTTP 2026-07-28',
@@ -63,13 +63,13 @@ export class Agent {
     this.#known = client.instructions() ?? ''
   }
 
-  /** What its person says, as in a prompt. */
+  /** Adds to what the agent knows, as a prompt of its person does. */
   told(text: string): this {
     this.#known += `\n${text}`
     return this
   }
 
-  /** Does what it asks for. */
+  /** Calls a tool; throws if it is refused. */
   async call(tool: string, args: Args = {}): Promise<Facts> {
     const { isError, structuredContent, content } = await this.#send(tool, args)
     if (isError) {
@@ -80,7 +80,7 @@ export class Agent {
     return structuredContent as Facts
   }
 
-  /** Is refused, and told why. */
+  /** Calls a tool that must be refused, and returns the refusal. */
   async refused(tool: string, args: Args = {}): Promise<Refusal> {
     const { isError, structuredContent, content } = await this.#send(tool, args)
     if (!isError) throw new Error(`${this.name}: ${tool} should have been refused`)
@@ -131,13 +131,13 @@ export interface Crew {
 
 const rows: string[] = []
 
-/** What it may cost: measured, with a little room. */
+/** The most that a job may cost: the measured cost and a little room. */
 export interface Ceiling {
   calls: number
   tokens: number
 }
 
-/** Does the work with agents that connect in one way, and returns what it cost. */
+/** Runs a job with agents on one transport, and returns its cost. */
 export async function perform(work: (crew: Crew) => Promise<void>, way: Way, t: TestApp): Promise<Bill> {
   const bill: Bill = { calls: 0, in: 0, out: 0, transcript: [] }
   const owner = await person(t)
@@ -179,7 +179,7 @@ export async function perform(work: (crew: Crew) => Promise<void>, way: Way, t: 
 }
 
 export function job(name: string, ceiling: Ceiling, work: (crew: Crew) => Promise<void>): void {
-  // By the name: by turns, it would depend on the files that share a process.
+  // Chosen by the name, so that it does not depend on the files that share a process.
   const way = connections[Number(Bun.hash(name) % BigInt(connections.length))] as Way
   describe('an agent', () =>
     test(name, async () => {

@@ -3,7 +3,6 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { factsOf, type McpClient, ways } from '../mcp/support.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 
-/** What agents read in lists, with the official clients. */
 let t: TestApp
 let ada: Person
 let grace: Person

@@ -4,7 +4,6 @@ import type { McpTokenCreated } from '../../src/features/tokens/schema.ts'
 import { type McpClient, ways } from '../mcp/support.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 
-/** How agents name people and other agents in the arguments of tools. */
 let t: TestApp
 let ada: Person
 let zoe: Person

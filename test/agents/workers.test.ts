@@ -5,7 +5,6 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { connectionClosed, type Result, sessionClosed, until } from '../mcp/support.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 
-/** Agents of one person, each a worker of its own: over the wire, with the official client. */
 let t: TestApp
 let ada: Person
 let grace: Person

@@ -27,7 +27,6 @@ import {
 } from '../support/app.ts'
 import { codeIn, kept, keptMail, linkSecretIn } from '../support/mail.ts'
 
-/** What the tests of accounts share. */
 export const NEW_PASSWORD = 'seven quiet lamps at dusk'
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
@@ -51,13 +50,13 @@ export async function resetLink(t: TestApp, email: string): Promise<string> {
   return linkTo(t, email, 'reset')
 }
 
-/** Asks for the change and answers what the new mailbox gets. */
+/** Requests a change of address, and returns the secret in the mail to the new one. */
 export async function changeLink(t: TestApp, who: { token: string }, email: string): Promise<string> {
   expect((await post(t, 'email-change', { email }, who.token)).body).toEqual(kept)
   return linkTo(t, email, 'email_change')
 }
 
-/** Does what the holder of the mailbox would do. */
+/** Confirms the address as the holder of the mailbox would. */
 export async function proveAddress(t: TestApp, who: { email: string; token: string }): Promise<void> {
   expect(
     (await post(t, 'verify-email', { token: await linkTo(t, who.email, 'verify_email') }, who.token)).body,
@@ -86,7 +85,6 @@ interface Credentials {
 export const deviceSession = (t: TestApp, userId: string): Promise<SignedIn> =>
   signIn(anyoneCtx(t), { userId, via: 'device', device: 'tutti on laptop' })
 
-/** One of each kind. */
 export async function everyCredential(t: TestApp, who: Person): Promise<Credentials> {
   const { body } = await login(t, who.email)
   return {
@@ -155,7 +153,7 @@ const impersonate = inWrite(async (ctx, { userId, by }: { userId: string; by: st
 export const impersonation = async (t: TestApp, userId: string, by: string = newId()): Promise<string> =>
   (await impersonate(contextOf(t.app, anonymous), { userId, by })).token
 
-/** Everything that may act for a person without being that person at a browser. */
+/** A device, a key and an impersonator: they act for a person without being that person at a browser. */
 export async function substitutesOf(
   t: TestApp,
   who: Person,
@@ -177,7 +175,7 @@ export async function substitutesOf(
 
 // ---- an account whose address was not confirmed
 
-/** What a sign-in answers that has to know who created the account. */
+/** The answer of a sign-in that asks who created the account. */
 export type Asked = Answer<Problem & { ticket: string; holds: Holds }>
 
 /** The cookies that an answer sets, as the same browser sends them back. */
@@ -188,7 +186,7 @@ export const browserOf = ({ headers }: Pick<Answer<unknown>, 'headers'>): Record
     .join('; '),
 })
 
-/** Proves the mailbox by a code, which is answered by the question who created the account. */
+/** Signs in by a code, and gets the question who created the account. */
 export async function askByCode(t: TestApp, who: { email: string }): Promise<Asked> {
   expect((await post(t, 'otp/send', { email: who.email })).status).toBe(200)
   const code = codeIn(await keptMail(t, who.email, 'code'))
@@ -197,7 +195,7 @@ export async function askByCode(t: TestApp, who: { email: string }): Promise<Ask
 
 type Choice = { password: string } | { keep: true } | { remove: true } | Record<never, never>
 
-/** Answers the question, in the browser that was asked. */
+/** Answers that question in the same browser. */
 export const answerAsked = (t: TestApp, asked: Asked, choice: Choice, headers: Record<string, string> = {}) =>
   call<SignedIn & Problem>(
     t,

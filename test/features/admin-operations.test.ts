@@ -11,7 +11,6 @@ import { queueMail } from '../../src/features/mail/service.ts'
 import { mails } from '../../src/features/mail/table.ts'
 import { type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
 
-/** What an administrator sees of the machine: checks, jobs, settings, backups, and mail that could not be sent. */
 const folder = mkdtempSync(join(tmpdir(), 'tutti-backups-'))
 let t: TestApp
 let boss: Person

@@ -10,7 +10,6 @@ import { oneOfEach } from '../support/records.ts'
 import { indexed, newProject, newWord, write } from './search-support.ts'
 import { expectEvents, expectRefusal, watch } from './support.ts'
 
-/** What the model may ask for while it answers, and what becomes of its proposals. */
 const chat = new ChatServer()
 const host = exampleHost()
 let t: TestApp

@@ -21,13 +21,13 @@ export const sendCode = (t: TestApp, email: string, headers: Headers = {}) =>
 export const verifyCode = (t: TestApp, email: string, code: string, headers: Headers = {}) =>
   call<SignedIn>(t, 'POST', '/api/auth/otp/verify', { email, code }, headers)
 
-/** Asks for one and reads it, as the administrator of an instance without mail would. */
+/** Requests a code and reads it, as an administrator of a server without mail would. */
 export async function codeFor(t: TestApp, email: string): Promise<string> {
   await sendCode(t, email)
   return codeIn(await keptMail(t, email, 'code'))
 }
 
-/** Any but this one. */
+/** Another code than this one. */
 export const wrongCode = (code: string, by = 1): string => String((Number(code) + by) % 1_000_000).padStart(6, '0')
 
 export const sendLink = (t: TestApp, email: string, headers: Headers = {}) =>
@@ -81,7 +81,7 @@ export async function invite(
   })
 }
 
-/** The same database through a server that writes down every statement it sends. */
+/** A server on the same database that records every statement it sends. */
 export async function recordingApp(t: TestApp): Promise<TestApp & { statements: string[] }> {
   const statements: string[] = []
   const recorded = <T extends Queryable>(on: T): T =>

@@ -130,7 +130,6 @@ describe('connecting an identity to one’s account', () => {
     })
     expect((await keptMail(t, ada.email, 'new_way_in')).text).toContain('GitHub')
     expect((await come('github', elsewhere)).body.user.id).toBe(ada.userId)
-    // Once more is no harm.
     expect((await link(ada, 'github', elsewhere)).location).toBe('/settings/accounts')
     expect(await connected(ada.token)).toHaveLength(1)
   })

@@ -10,8 +10,6 @@ import { call, person, unique } from '../support/app.ts'
 import { ada, addTeam, join, make, newProject, newTeam, put, t } from './spaces.ts'
 import { inside } from './support.ts'
 
-/** What people are told follows the rights they have today, not those of the moment at which it happened. */
-
 describe('the history of a project', () => {
   test('stays behind when the project moves to another team', async () => {
     const [from, to] = [await newTeam(), await newTeam()]

@@ -27,7 +27,6 @@ import {
   t,
 } from './workflow-support.ts'
 
-/** Features as records: making, linking, assigning, listing them, and the workflow of their project. The gates are tested in workflow.test.ts. */
 beforeAll(start)
 
 describe('creating a feature', () => {

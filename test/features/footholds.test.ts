@@ -26,7 +26,6 @@ import {
 } from './accounts-support.ts'
 import { failure, watch } from './support.ts'
 
-/** A person whose account turns out to be somebody else's keeps no way into it. */
 let t: TestApp
 beforeAll(async () => {
   t = watch(await sharedApp())

@@ -6,7 +6,6 @@ import type { WorkspaceDetail, WorkspacePage } from '../../src/features/workspac
 import { member, person, sharedApp, unique } from '../support/app.ts'
 import { inside } from './support.ts'
 
-/** What the dashboard asks for once, and what lists and records of places say that their reader may do. */
 const t = await sharedApp()
 
 test('GET /api/frame returns the account, the teams, and the projects of the requested team', async () => {

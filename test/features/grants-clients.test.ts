@@ -9,7 +9,6 @@ import { asIfPublic, certificateFor } from '../support/tls.ts'
 import { CALLBACK, Program } from './grants-support.ts'
 import { TestClock } from './support.ts'
 
-/** Programs that know only the standards, and documents that programs publish about themselves. */
 const HOST = 'agents.example'
 const tls = certificateFor(HOST)
 const clock = new TestClock()

@@ -4,7 +4,7 @@ import type { GrantDecision, GrantRequested, GrantTicket } from '../../src/featu
 import { type Answer, call, type Person, type TestApp } from '../support/app.ts'
 import { network } from './devices-support.ts'
 
-/** What a program gets from the token endpoint. */
+/** The answer of the token endpoint. */
 export interface Tokens {
   access_token: string
   refresh_token: string
@@ -84,7 +84,7 @@ export class Program {
     })
   }
 
-  /** What the browser is sent back with. */
+  /** The query with which the browser is redirected back. */
   async answered(who: Asked, choice: Partial<GrantDecision> = {}): Promise<URLSearchParams> {
     const decided = await this.decide(who, choice)
     expect(decided.status).toBe(200)

@@ -7,7 +7,6 @@ import {
   webpChunk, webpFrame,
 } from '../support/pictures.ts' // biome-ignore format: a list
 
-/** What is taken for a picture, what is kept of it, and that nothing else gets through. */
 function refusal(bytes: Uint8Array): string {
   try {
     readPicture(bytes)

@@ -65,7 +65,6 @@ describe('impersonating a user', () => {
     ).body
     const [acting] = sessions.items.filter((s) => s.impersonated)
     expect(acting?.via).toBe('impersonation')
-    // The user can end it.
     expect((await who.fetch('DELETE', `/api/settings/sessions/${acting?.id}`)).status).toBe(200)
     expect(
       (await call(t, 'GET', '/api/auth/me', undefined, { authorization: `Bearer ${started.body.token}` })).status,

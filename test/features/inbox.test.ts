@@ -18,7 +18,6 @@ import {
   told,
 } from './tasks-support.ts'
 
-/** What needs a person: questions, reviews, proposals, invitations and stalled agents, until it is done. */
 let team: Team
 let close: () => Promise<void>
 beforeAll(async () => {

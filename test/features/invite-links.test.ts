@@ -21,7 +21,6 @@ import { keptMail, linkSecretIn, mailServer } from '../support/mail.ts'
 import { substitutesOf } from './accounts-support.ts'
 import { expectEvents, expectRefusal, TestClock, times, watch } from './support.ts'
 
-/** What the link in an invitation does for somebody who has no account, or has not proved their address. */
 let t: TestApp
 let ada: Person
 const server = await mailServer()
@@ -140,7 +139,6 @@ describe('an unconfirmed address', () => {
     const once = { 'idempotency-key': unique('invite') }
     const invited = await ada.fetch<InviteSent>('POST', path, { email: me.email }, once)
     expect(invited.body.link).toBe(`${t.app.url}/invite#${await tokenFor(team, me.email)}`)
-    // The link is shown once.
     expect((await ada.fetch('POST', path, { email: me.email }, once)).body).not.toHaveProperty('link')
     const { body } = await ada.fetch<{ items: Invite[] }>('GET', `/api/teams/${team.id}/invites`)
     expect(body.items.map((item) => 'link' in item)).toEqual([false])

@@ -220,10 +220,8 @@ describe('a change of model', () => {
     const dog = await store('Our dog is called Rex.')
     const app = await changed('large', '9')
     server.vectors = (text, model) => meaning(text, model === 'large' ? 9 : 5)
-    // Nothing is made yet.
     expect((await found('puppy', app)).ids).toContain(dog.id)
     expect(server.last().body.model).toBe('small')
-    // Cut off in the middle.
     const stop = new AbortController()
     let batches = 0
     server.answer = ({ body: { input, model } }) => {
@@ -235,7 +233,6 @@ describe('a change of model', () => {
     expect(await found('puppy', app)).toMatchObject({ mode: 'hybrid' })
     expect((await found('puppy', app)).ids).toContain(dog.id)
     expect(server.last().body.model).toBe('small')
-    // Seen through.
     await embedMissing(contextOf(app, system), {})
     expect(await modelsOf(dog.id)).toEqual(['http:large:9'])
     expect(await app.db.selectDistinct({ model: passageSigns.model }).from(passageSigns)).toEqual([

@@ -26,7 +26,6 @@ import {
   told,
 } from './tasks-support.ts'
 
-/** Who holds what, and what happened in a session. */
 let team: Team
 let close: () => Promise<void>
 const clients: McpClient[] = []

@@ -15,7 +15,6 @@ import { type Asked, answerAsked } from './accounts-support.ts'
 import { at, bearer, come, connected, link, page, prove, settings, somebody, t } from './oauth-support.ts'
 import { expectEvents, expectNoEvents, failure, statuses, times, watch } from './support.ts'
 
-/** Whose an identity is: accounts that are found, made and taken over. */
 const userRow = async (email: string) => (await t.app.db.select().from(users).where(eq(users.email, email)))[0]
 const askAt = async (provider: Provider, subject: Subject): Promise<Asked> => {
   const asked = (await come(provider, subject)) as unknown as Asked
@@ -96,7 +95,6 @@ describe('signing in with a new identity', () => {
     expect((await come('google', unproved, { app: closed })).status).toBe(403)
     await invite(who.email)
     expect((await come('google', who, { app: closed })).status).toBe(200)
-    // Once in, always in.
     expect((await come('google', who, { app: closed })).status).toBe(200)
     await closed.close()
   })

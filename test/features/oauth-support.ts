@@ -9,7 +9,7 @@ import { type FakeProvider, fakeCodeHost, fakeIssuer, type Subject } from '../su
 import { Visitor } from '../support/visitor.ts'
 import { watch } from './support.ts'
 
-/** Three providers that say what they are told, and an app that trusts them. */
+/** Three fake providers, and an app that trusts them. */
 export const at: Record<Provider, FakeProvider> = {
   github: fakeCodeHost(),
   google: await fakeIssuer('google'),
@@ -40,14 +40,14 @@ export interface Came {
 export interface How {
   app?: TestApp
   query?: string
-  /** Of the one who starts. */
+  /** Headers of the request that starts. */
   headers?: Record<string, string>
-  /** Of the one who comes back. */
+  /** Headers of the callback. */
   accept?: Record<string, string>
   meanwhile?: () => Promise<unknown>
 }
 
-/** The whole way, as this person there. */
+/** Signs in with the provider as this subject, from start to callback. */
 export async function come(
   provider: Provider,
   subject: Subject,

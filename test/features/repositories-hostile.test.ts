@@ -7,7 +7,6 @@ import { type FakeCodeHost, type FakeRepository, fakeRepositoryHost } from '../s
 import { asIfPublic, certificateFor, PUBLIC } from '../support/tls.ts'
 import { expectEvents, expectNoEvents, expectRefusal, watch } from './support.ts'
 
-/** Hosts that users name, behind the guard for outgoing calls, and hosts that do not behave. */
 const at = (provider: string) => `/api/settings/integrations/user/${provider}`
 const TOKEN = 'pat_averysecrettokenofadas9876'
 const tls = certificateFor('git.example.com', 'other.example.com')

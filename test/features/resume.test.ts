@@ -4,7 +4,6 @@ import { connectionClosed, type McpClient, ways, withBriefText } from '../mcp/su
 import { mcpToken, member, person, type TestApp, testApp, unique } from '../support/app.ts'
 import { TestClock } from './support.ts'
 
-/** An agent that is cut off in the middle of its work, and another life of it that has nothing but the token. Over the wire. */
 const clock = new TestClock()
 let t: TestApp
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { jobs } from '../../src/jobs/table.ts'
 import type { SearchName } from '../../src/records/names.ts'
 import { type Person, systemCtx, type TestApp, unique } from '../support/app.ts'
 
-/** All that was written until now can be found: what the server does by itself a moment later. */
+/** Indexes everything written so far now, instead of a moment later. */
 export async function indexed(t: TestApp): Promise<void> {
   while ((await catchUp(systemCtx(t), {})) !== 'done');
   const asked = await t.app.db.select({ data: jobs.data }).from(jobs).where(eq(jobs.name, 'search.compare'))

@@ -4,7 +4,6 @@ import { siteSettings } from '../../src/features/settings/table.ts'
 import type { Page, Post } from '../../src/features/site/content-schema.ts'
 import { type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
 
-/** What programs read of the public site, against the schemas of its formats; and what people do not see there. */
 let t: TestApp
 let admin: Person
 const set = (key: string, body: object) => admin.fetch('PATCH', `/api/admin/settings/${key}`, body)

@@ -26,7 +26,7 @@ export const newTeam = async (name = unique('team')): Promise<Organization> =>
   (await ada.fetch<Organization>('POST', '/api/teams', { name })).body
 export const join = (team: { id: string }, who: Person, role: Role) =>
   addMember(systemCtx(t), { id: team.id, userId: who.userId, role })
-/** Ada's, with the others in the role that their name says. */
+/** A team of Ada's, with the others in the role of their name. */
 export async function fullTeam(): Promise<Organization> {
   const team = await newTeam()
   for (const role of ['admin', 'member', 'viewer'] as const) await join(team, people[role], role)

@@ -22,7 +22,7 @@ import { migratedDatabase } from '../support/postgres.ts'
 
 const heard = new WeakMap<TestApp, AppEvent[]>()
 
-/** Writes down what the bus of this app delivers; call it before the requests that `expectEvents` asks about. */
+/** Records the events of this app; call it before the requests that `expectEvents` checks. */
 export function watch(t: TestApp): TestApp {
   if (heard.has(t)) return t
   const list: AppEvent[] = []
@@ -55,7 +55,7 @@ export async function expectEvents(
   return fired.filter((e) => !isAlong(e))
 }
 
-/** The one event of the request. */
+/** Expects exactly one event of the request, and returns it. */
 export async function expectEvent(t: TestApp, answer: Pick<Answer, 'headers'>, type: string): Promise<AppEvent> {
   const [event] = await expectEvents(t, answer, type)
   return event as AppEvent
@@ -63,7 +63,7 @@ export async function expectEvent(t: TestApp, answer: Pick<Answer, 'headers'>, t
 
 export const expectNoEvents = (t: TestApp, answer: Pick<Answer, 'headers'>) => expectEvents(t, answer)
 
-/** Refused for this reason, and without a trace. */
+/** Expects a refusal for this reason, without an event; returns the problem. */
 export async function expectRefusal(
   t: TestApp,
   answer: Answer<unknown>,
@@ -76,7 +76,7 @@ export async function expectRefusal(
   return body
 }
 
-/** Why it was refused. (`expect().rejects` waits in a way that keeps the embedded database's worker from answering.) */
+/** Returns the error. (`expect().rejects` waits in a way that keeps the embedded database's worker from answering.) */
 export const failure = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => {
@@ -89,7 +89,7 @@ export const statuses = (answers: { status: number }[]): number[] => answers.map
 export const times = <T>(n: number, make: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => make(i))
 export const ids = (page: { items: { id: string }[] }): string[] => page.items.map((i) => i.id).sort()
 
-/** A call with this credential, past HTTP. */
+/** The context of a call with this credential, without HTTP. */
 export const ctxOf = async (t: TestApp, secret: string): Promise<Ctx> =>
   contextOf(t.app, await t.app.auth.authenticate(secret))
 

@@ -67,7 +67,6 @@ describe('suspending a user', () => {
     )
     expect((await call(t, 'POST', '/api/auth/refresh', { refreshToken: who.refreshToken })).status).toBe(401)
     expect((await call(t, 'POST', '/api/auth/login', { email: who.email, password: PASSWORD })).status).toBe(401)
-    // Nobody else is touched.
     expect((await bystander.fetch('GET', '/api/auth/me')).status).toBe(200)
     expect((await other.call(1, 'list_notes')).result?.isError).toBeFalsy()
     other.abort()

@@ -13,7 +13,6 @@ import { AppError } from '../../src/errors.ts'
 import { createToken, revokeToken } from '../../src/features/tokens/service.ts'
 import { type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 
-/** The copy of the command line, with a real server over HTTP. */
 const folder = mkdtempSync(join(tmpdir(), 'tutti-copy-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

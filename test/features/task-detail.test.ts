@@ -5,7 +5,6 @@ import type { View } from '../../src/features/views/schema.ts'
 import { apiKey, call, member, type Person, person, sharedApp, unique } from '../support/app.ts'
 import { expectEvents, watch } from './support.ts'
 
-/** What a task shows of its surroundings, its comments, the graph of a project, and saved views. */
 const t = watch(await sharedApp())
 
 const ada = await person(t)

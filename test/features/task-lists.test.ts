@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { type Person, person, sharedApp, unique } from '../support/app.ts'
 
-/** Filters, orders, counts and changes of many tasks, as the board and the list of the dashboard use them. */
 const t = await sharedApp()
 
 interface Page {

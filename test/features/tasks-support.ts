@@ -12,7 +12,7 @@ import { call, mcpToken, type Person, person, sharedApp, type TestApp, testApp, 
 import { TestClock, watch } from './support.ts'
 import { newPeople, type People, teamOf } from './team-support.ts'
 
-/** A team with somebody in every role and a project, for the tests of tasks and of what they stand in. */
+/** A team with a person in every role, and a project. */
 export let t: TestApp
 export const clock = new TestClock()
 let people: People<'other'>
@@ -22,7 +22,7 @@ async function assemble(app: TestApp): Promise<void> {
   people = await newPeople(t, 'other', signedInForDays)
 }
 
-/** Leases outlast access tokens; whose clock is moved would have to renew those all the time. */
+/** Leases outlast access tokens, which tests that move the clock would have to renew all the time. */
 export async function signedInForDays(name: string): Promise<Person> {
   const who = await person(t, { name })
   const { credentialId } = await t.app.auth.authenticate(who.token)
@@ -42,7 +42,7 @@ export async function signedInForDays(name: string): Promise<Person> {
 
 /** Call one of them in `beforeAll`. */
 export const start = async (): Promise<void> => assemble(await sharedApp())
-/** On a clock that moves only when told to; give what it answers to `afterAll`. */
+/** Starts on a test clock; give the result to `afterAll`. */
 export async function startOnClock(): Promise<() => Promise<void>> {
   const app = await testApp({}, clock.now)
   await assemble(app)
@@ -94,7 +94,7 @@ export const comment = (who: Person, task: Ref, body: string) =>
 export const detailOf = ({ body }: { body: unknown }): string => (body as Problem).detail as string
 export const keys = (list: { key: string }[]): string[] => list.map(({ key }) => key)
 
-/** What came to somebody about a task, oldest first. */
+/** The notices to a person about a task, oldest first. */
 export const noticesTo = async (who: Person, { id }: { id: string }): Promise<string[]> =>
   (
     await t.app.db

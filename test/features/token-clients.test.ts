@@ -6,7 +6,6 @@ import { events } from '../../src/events/table.ts'
 import type { McpTokenCreate, McpTokenCreated, McpTokenDetail, ToolsetList } from '../../src/features/tokens/schema.ts'
 import { member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 
-/** Which program uses an MCP token, and what the list of its tools costs. */
 let t: TestApp
 let ada: Person
 beforeAll(async () => {

@@ -153,7 +153,6 @@ describe.each(kinds)('$what', ({ path, event, create, shape }) => {
     const among = async (active: boolean) =>
       ids((await ada.fetch<ApiKeyPage>('GET', `${path}?active=${active}&limit=200`)).body).includes(id)
     expect([await among(true), await among(false)]).toEqual([false, true])
-    // Once more changes nothing.
     const again = await ada.fetch('DELETE', `${path}/${id}`)
     expect(again.status).toBe(200)
     expect((await ada.fetch<ApiKeyPage>('GET', path)).body.items.find((k) => k.id === id)?.revokedAt).toBe(

@@ -4,8 +4,6 @@ import { otherInstallation, type Person, person, sharedApp, type TestApp } from 
 import { pictureForm, pictures } from '../support/pictures.ts'
 import { oneOfEach } from '../support/records.ts'
 
-/** A user's export, imported into an empty installation of its own, gives the same rows of every table. */
-
 let t: TestApp
 let elsewhere: TestApp
 let ada: Person

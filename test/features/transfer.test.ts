@@ -105,7 +105,6 @@ describe('an export', () => {
     expect([status, body]).toEqual([200, { created: whole.lines.length, updated: 0, unchanged: 0, conflicts: [] }])
     const again = await exported(heir)
     expect(neutral(again.lines, heir)).toEqual(neutral(whole.lines, ada))
-    // Nothing is new.
     expect((await imported(heir, named)).body).toMatchObject({ created: 0, updated: 0, conflicts: [] })
     // Numbers go on after those that were imported.
     const project = whole.lines[0]?.record.id

@@ -8,7 +8,6 @@ import { until } from '../support/until.ts'
 import { times } from './support.ts'
 import { type ConnectedMachine, connectMachine } from './tunnel-support.ts'
 
-/** What services must not get from a browser, and what clients must not do to a tunnel and its users. */
 let t: TestApp
 let owner: Person
 let machine: ConnectedMachine

@@ -15,7 +15,6 @@ import { Program } from './grants-support.ts'
 import { watch } from './support.ts'
 import { type ConnectedMachine, connectMachine } from './tunnel-support.ts'
 
-/** Local MCP servers of a machine, used through its tunnel by the official clients. */
 const script = join(import.meta.dir, '../tunnel/mcp-server.ts')
 const program = (name: string) => [process.execPath, script, name]
 const patiently = { timeout: 300_000 }

@@ -5,7 +5,6 @@ import { freePort } from '../support/port.ts'
 import { until } from '../support/until.ts'
 import { type ConnectedMachine, connectMachine } from './tunnel-support.ts'
 
-/** What somebody has open through a tunnel ends with their rights, and nobody's request harms those of others. */
 let t: TestApp
 let owner: Person
 let admin: Person

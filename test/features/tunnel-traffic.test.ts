@@ -5,7 +5,6 @@ import { until } from '../support/until.ts'
 import { times } from './support.ts'
 import { type ConnectedMachine, connectMachine } from './tunnel-support.ts'
 
-/** Much traffic through one tunnel, and connections that break: nothing hangs and nothing is mixed up. */
 const isSoak = process.env.SOAK === '1'
 const MEGABYTES = isSoak ? 300 : 12
 const CALLS = isSoak ? 1000 : 100

@@ -51,7 +51,7 @@ export const shown = {
   tests: (): Evidence => ({ summary: unique('All pass'), tests: { command: 'bun test', passed: 214, failed: 0 } }),
   docs: (): Evidence => ({ summary: unique('Manual'), files: ['docs/lock.md'] }),
 }
-/** As far as a review, the honest way. */
+/** Passes every gate up to the review with evidence. */
 export async function toReview(who: Person, { id }: { id: string }): Promise<void> {
   const steps = [
     await advance(who, id),

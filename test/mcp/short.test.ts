@@ -7,8 +7,6 @@ import { namesOf } from '../../src/records/short-names.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 import { anyTool, factsOf, type McpClient, ways } from './support.ts'
 
-/** What results leave out, and that an agent can go on with what is left. */
-
 describe('fields of a result', () => {
   const id = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
   const known: Known = { names: new Map([[id, 'LAN']]), me: 'm' }
