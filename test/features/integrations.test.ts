@@ -4,17 +4,7 @@ import { machine } from '../../src/auth/policy.ts'
 import type { Integration, IntegrationSaved } from '../../src/features/integrations/schema.ts'
 import { notify } from '../../src/features/notifications/service.ts'
 import { dump } from '../contract/tables.ts'
-import {
-  apiKey,
-  call,
-  logged,
-  type Person,
-  person,
-  sharedApp,
-  systemCtx,
-  type TestApp,
-  testApp,
-} from '../support/app.ts'
+import { call, logged, type Person, person, sharedApp, systemCtx, type TestApp, testApp } from '../support/app.ts'
 import { expectEvent, expectRefusal, statuses, watch } from './support.ts'
 
 type Page = { items: Integration[] }
@@ -177,20 +167,6 @@ test('disconnecting deletes the secret', async () => {
   ).toEqual([[0]])
   await expectRefusal(t, await ada.fetch('DELETE', at('github')), 404, 'not_found')
   await expectRefusal(t, await ada.fetch('POST', `${at('github')}/test`), 404, 'not_found')
-})
-
-test('an integration is visible to its owner only, and changed in person only', async () => {
-  await ada.fetch('PUT', at('github'), { secret: TOKEN })
-  const other = await person(t)
-  expect(await list(other)).toEqual([])
-  expect((await other.fetch('DELETE', at('github'))).status).toBe(404)
-  expect(await list(ada)).toHaveLength(1)
-  const key = { authorization: `Bearer ${await apiKey(t, ada, ['write'])}` }
-  expect((await call<Page>(t, 'GET', '/api/settings/integrations/user', undefined, key)).body.items).toHaveLength(1)
-  for (const [method, path, body] of [['PUT', at('github'), { secret: TOKEN }], ['DELETE', at('github'), undefined], ['POST', `${at('github')}/test`, undefined]] as const) {
-    expect((await call(t, method, path, body, key)).status).toBe(403)
-    expect((await call(t, method, path, body)).status).toBe(401)
-  } // biome-ignore format: a table
 })
 
 test('a test message to github is refused, because github receives no messages', async () => {

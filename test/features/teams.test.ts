@@ -53,28 +53,6 @@ const note = async (who: Person, over: object = {}) =>
   (await who.fetch<Note>('POST', '/api/notes', { title: unique('note'), scope: 'team', ...over })).body
 
 describe('the lists of a team', () => {
-  const paths = [
-    'projects',
-    'features',
-    'skills',
-    'agents',
-    'activity',
-    'analytics',
-    'presence',
-    'workspaces',
-    'invites',
-  ]
-
-  test('are for its members, whatever their current team is, and for no one else', async () => {
-    const team = await newTeam()
-    for (const path of paths) {
-      for (const role of roles)
-        expect([path, (await people[role].fetch('GET', `${team.path}/${path}`)).status]).toEqual([path, 200])
-      await expectRefusal(t, await people.stranger.fetch('GET', `${team.path}/${path}`), 404, 'not_found')
-      await expectRefusal(t, await call(t, 'GET', `${team.path}/${path}`), 401, 'unauthenticated')
-    }
-  })
-
   test('contain the team’s records that the caller can see', async () => {
     const [team, other] = [await newTeam(), await newTeam()]
     const open = await project(team.member)
