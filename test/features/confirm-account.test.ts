@@ -65,7 +65,7 @@ async function setUpEverything(who: Person): Promise<void> {
 }
 
 describe('a sign-in by code on an account whose address was not confirmed', () => {
-  test('asks who created the account, signs nobody in and ends nothing', async () => {
+  test('asks who created the account, and neither signs in nor ends anything', async () => {
     const ada = await person(t)
     const credentials = await everyCredential(t, ada)
     const asked = await askByCode(t, ada)
