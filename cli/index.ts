@@ -14,12 +14,12 @@ const [only, ...more] = process.argv.slice(2)
 if (more.length === 0 && (only === '--version' || only === '-V')) console.log(version)
 else if (more.length === 0 && (only === '--help' || only === '-h')) console.log(help)
 else {
-  const { addNoun, root, run } = await import('./root.ts')
+  const { addNoun, createRootCommand, runProgram } = await import('./root.ts')
   const noun = only !== undefined && Object.hasOwn(nouns, only) ? nouns[only] : undefined
-  if (!noun) await run((await import('./program.ts')).program)
+  if (!noun) await runProgram((await import('./program.ts')).program)
   else {
-    const program = root()
+    const program = createRootCommand()
     await addNoun(program, only as string, noun)
-    await run(program)
+    await runProgram(program)
   }
 }

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { statuses } from '../src/records/work.ts'
+import { statuses } from '../src/records/task-states.ts'
 
 const until = new Option('--until <state>', 'state to wait for; separate several with commas (default: done)').default(
   'done',
@@ -11,7 +11,7 @@ const hours = new Option('--hours <hours>', 'hours to look back: 2, 8 or 24 (def
 hours.argChoices = ['2', '8', '24']
 
 /** Adds `now`, `watch` and `wait`. `remote` adds the options of commands that talk to a server. */
-export function addLive(program: Command, remote: (command: Command) => Command): void {
+export function addLiveCommands(program: Command, remote: (command: Command) => Command): void {
   remote(program.command('now').description('Show who holds which task, why, and when they last did something'))
     .addOption(hours)
     .action(async (options) => (await import('./commands/now.ts')).showNow(options))
@@ -28,7 +28,7 @@ export function addLive(program: Command, remote: (command: Command) => Command)
       `
 With --json, each line is one event. To list all types: tutti config events`,
     )
-    .action(async (options) => (await import('./commands/watch.ts')).watch(options))
+    .action(async (options) => (await import('./commands/watch.ts')).watchEvents(options))
   remote(program.command('wait').description('Wait until a task or feature has reached a state, without polling'))
     .argument('<record...>', 'task or feature; with several, the first to reach the state ends the wait')
     .addOption(until)
@@ -41,5 +41,5 @@ For a feature, --until also accepts a gate such as code_complete, approved,
 changes_requested, or reviewed, which means either verdict.
 Exit code 0: the state was reached, now or earlier. 6: the time ran out.`,
     )
-    .action(async (records, options) => (await import('./commands/wait.ts')).wait(records, options))
+    .action(async (records, options) => (await import('./commands/wait.ts')).waitForState(records, options))
 }

@@ -7,7 +7,7 @@ export function extend(oauth: Command): void {
       .option('--data-dir <folder>', 'folder for the database, secrets and uploads (DATA_DIR)')
       .option('--config <file>', 'file with KEY=VALUE settings (CONFIG_FILE)')
       .option('--json', 'print JSON')
-  const load = () => import('./commands/oauth-clients.ts')
+  const load = () => import('./commands/server/oauth-clients.ts')
   const clients = oauth
     .command('clients')
     .description('Manage OAuth clients: programs that users can authorize (run on the server)')

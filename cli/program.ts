@@ -1,31 +1,31 @@
 import { Argument, type Command, Option } from 'commander'
 import { toolsetNames } from '../src/mcp/toolsets.ts'
-import { addFinding } from './finding-commands.ts'
-import { addLive } from './live-commands.ts'
+import { addLiveCommands } from './live-commands.ts'
 import { nouns } from './nouns/index.ts'
-import { addNoun, root } from './root.ts'
-import { addSite } from './site-commands.ts'
-import { addSync, addTransfer } from './sync-commands.ts'
-import { addTunnel } from './tunnel-commands.ts'
+import { addNoun, createRootCommand } from './root.ts'
+import { addSearchCommands } from './search-commands.ts'
+import { addSiteCommands } from './site-commands.ts'
+import { addSyncCommands, addTransferCommands } from './sync-commands.ts'
+import { addTunnelCommands } from './tunnel-commands.ts'
 
 /** All commands. The code of a command is loaded when it is called. */
-export const program = root()
+export const program = createRootCommand()
 
-const configured = (command: Command) =>
+const withConfigOptions = (command: Command) =>
   command
     .option('--data-dir <folder>', 'folder for the database, secrets and uploads (DATA_DIR)')
     .option('--config <file>', 'file with KEY=VALUE settings (CONFIG_FILE)')
 
-configured(program.command('serve').description('Run the server'))
+withConfigOptions(program.command('serve').description('Run the server'))
   .option('--host <address>', 'address to listen on (HOST; default: 127.0.0.1)')
   .option('--port <number>', 'port to listen on (PORT; default: 4242)')
   .option('--demo', 'serve a demo with a fictional team from its own data folder (default: ./tutti-demo)')
   .option('--at <instant>', 'with --demo: stop the clock at this time, for repeatable screenshots')
   .addOption(new Option('--trial', 'without background work').hideHelp())
-  .action(async (options) => (await import('./commands/serve.ts')).serve(options))
+  .action(async (options) => (await import('./commands/server/serve.ts')).runServer(options))
 
 /** Adds the options of commands that talk to a server as a user. */
-const remote = (command: Command) =>
+const withServerOptions = (command: Command) =>
   command
     .option('--profile <name>', 'profile to use (see: tutti profiles)')
     .option('--server <address>', 'profile to use, by the address of its server')
@@ -40,34 +40,34 @@ program
   .option('--with-token', 'read an API key (svc_…) from standard input instead')
   .option('--json', 'print JSON')
   .action(async (address, options) => (await import('./commands/login.ts')).login(address, options))
-remote(program.command('logout').description('Sign out: end the session and delete its credentials')).action(
-  async (options) => (await import('./commands/session.ts')).logout(options),
+withServerOptions(program.command('logout').description('Sign out: end the session and delete its credentials')).action(
+  async (options) => (await import('./commands/profiles.ts')).logout(options),
 )
-remote(program.command('whoami').description('Show your user, server and team')).action(async (options) =>
-  (await import('./commands/session.ts')).whoami(options),
+withServerOptions(program.command('whoami').description('Show your user, server and team')).action(async (options) =>
+  (await import('./commands/profiles.ts')).showUser(options),
 )
-remote(program.command('status').description('Check that the server is reachable and you are signed in')).action(
-  async (options) => (await import('./commands/session.ts')).status(options),
-)
+withServerOptions(
+  program.command('status').description('Check that the server is reachable and you are signed in'),
+).action(async (options) => (await import('./commands/profiles.ts')).showStatus(options))
 const profiles = program
   .command('profiles')
   .description('List the servers you have signed in to')
   .option('--json', 'print JSON')
-  .action(async (options) => (await import('./commands/session.ts')).listProfiles(options))
+  .action(async (options) => (await import('./commands/profiles.ts')).listProfiles(options))
 profiles
   .command('use')
   .description('Choose the server that commands talk to')
   .argument('<profile>', 'name from: tutti profiles')
   .option('--json', 'print JSON')
   .action(async (name, _, command) =>
-    (await import('./commands/session.ts')).useProfile(name, command.optsWithGlobals()),
+    (await import('./commands/profiles.ts')).useProfile(name, command.optsWithGlobals()),
   )
 
 // Nouns that are not on the command line are only listed in the help, so their verbs are not loaded.
 for (const [name, noun] of Object.entries(nouns))
   if (process.argv.includes(name)) await addNoun(program, name, noun)
   else program.command(name).description(noun.about)
-addFinding(program, remote)
+addSearchCommands(program, withServerOptions)
 program
   .command('link')
   .description('Link this folder to a default project; without an argument, show the link')
@@ -76,12 +76,12 @@ program
   .option('--json', 'print JSON')
   .option('--profile <name>', 'profile to use (see: tutti profiles)')
   .option('--server <address>', 'profile to use, by the address of its server')
-  .action(async (project, options) => (await import('./commands/link.ts')).link(project, options))
+  .action(async (project, options) => (await import('./commands/link.ts')).linkFolder(project, options))
 
-addLive(program, remote)
-addSync(program, remote)
-addTransfer(program, remote)
-addTunnel(program, remote)
+addLiveCommands(program, withServerOptions)
+addSyncCommands(program, withServerOptions)
+addTransferCommands(program, withServerOptions)
+addTunnelCommands(program, withServerOptions)
 
 const mcp = program
   .command('mcp')
@@ -90,12 +90,12 @@ const mcp = program
   .option('--server <address>', 'profile to use, by the address of its server')
   .option('--toolsets <names>', `only these toolsets, separated by commas: ${toolsetNames.join(', ')}`)
   .option('--readonly', 'only tools that do not change anything')
-  .action(async (options) => (await import('./commands/mcp.ts')).bridge(options))
+  .action(async (options) => (await import('./commands/agents/mcp.ts')).runBridge(options))
 mcp
   .command('cost')
   .description('Show how many tokens the list of tools costs an agent')
   .option('--json', 'print JSON')
-  .action(async (options) => (await import('./commands/cost.ts')).cost(options))
+  .action(async (options) => (await import('./commands/agents/tool-costs.ts')).showToolCosts(options))
 program
   .command('connect')
   .description('Add this server to the settings of an agent program, such as Claude Code')
@@ -130,34 +130,34 @@ program
   .option('--json', 'print JSON')
   .option('--profile <name>', 'profile to use (see: tutti profiles)')
   .option('--server <address>', 'profile to use, by the address of its server')
-  .action(async (name, options) => (await import('./commands/connect.ts')).connect(name, options))
+  .action(async (name, options) => (await import('./commands/agents/connect.ts')).connectProgram(name, options))
 program
   .command('hook', { hidden: true })
   .argument('[what]', 'context or checkpoint')
   // An unknown option must not stop the agent.
   .allowUnknownOption()
   .allowExcessArguments()
-  .action(async (what) => (await import('./commands/hook.ts')).hook(what))
+  .action(async (what) => (await import('./commands/agents/hook.ts')).runHook(what))
 program
   .command('completion')
   .description('Print the completion script for bash, zsh or fish')
   .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
-  .action(async (shell) => (await import('./commands/completion.ts')).completion(shell))
+  .action(async (shell) => (await import('./commands/completion.ts')).printCompletion(shell))
 program
   .command('complete', { hidden: true })
   .argument('[words...]')
-  .action(async (words) => (await import('./commands/completion.ts')).complete(words, program))
+  .action(async (words) => (await import('./commands/completion.ts')).printSuggestions(words, program))
 
 const admin = program.command('admin').description('Manage administrators (run on the server)')
-configured(
+withConfigOptions(
   admin.command('create').description('Create an administrator, or promote an existing account with a new password'),
 )
   .requiredOption('--email <address>', 'e-mail address')
   .requiredOption('--name <name>', 'full name')
   .option('--password-stdin', 'read the password from standard input')
   .option('--json', 'print JSON')
-  .action(async (options) => (await import('./commands/admin.ts')).createAdmin(options))
-configured(
+  .action(async (options) => (await import('./commands/server/admin.ts')).createAdmin(options))
+withConfigOptions(
   admin
     .command('reset-password')
     .description('Set a new password, and end all sessions, keys and tokens of the account'),
@@ -165,28 +165,29 @@ configured(
   .requiredOption('--email <address>', 'e-mail address')
   .option('--password-stdin', 'read the password from standard input')
   .option('--json', 'print JSON')
-  .action(async (options) => (await import('./commands/admin.ts')).resetPassword(options))
+  .action(async (options) => (await import('./commands/server/admin.ts')).resetPassword(options))
 
-configured(
+withConfigOptions(
   program.command('outbox').description('Print unsent mail, such as sign-in codes, so that you can forward it'),
 )
   .option('--json', 'print JSON')
-  .action(async (options) => (await import('./commands/outbox.ts')).showOutbox(options))
-addSite(program, configured)
+  .action(async (options) => (await import('./commands/server/outbox.ts')).showOutbox(options))
+addSiteCommands(program, withConfigOptions)
 
 const migrate = program.command('migrate').description('Update the database schema; a server does this when it starts')
-const migrating = (command: Command) => configured(command).option('--json', 'print JSON')
-migrating(migrate)
+const withMigrateOptions = (command: Command) => withConfigOptions(command).option('--json', 'print JSON')
+withMigrateOptions(migrate)
   .option('--dry-run', 'only show what would be applied')
-  .action(async (options) => (await import('./commands/migrate.ts')).migrate(options))
-migrating(migrate.command('up').description('Apply pending migrations (default)'))
+  .action(async (options) => (await import('./commands/server/migrate.ts')).runMigrations(options))
+withMigrateOptions(migrate.command('up').description('Apply pending migrations (default)'))
   .option('--dry-run', 'only show what would be applied')
-  .action(async (_, command) => (await import('./commands/migrate.ts')).migrate(command.optsWithGlobals()))
-migrating(migrate.command('status').description('Show applied and pending migrations')).action(async (_, command) =>
-  (await import('./commands/migrate.ts')).migrate({ ...command.optsWithGlobals(), dryRun: true }),
+  .action(async (_, command) => (await import('./commands/server/migrate.ts')).runMigrations(command.optsWithGlobals()))
+withMigrateOptions(migrate.command('status').description('Show applied and pending migrations')).action(
+  async (_, command) =>
+    (await import('./commands/server/migrate.ts')).runMigrations({ ...command.optsWithGlobals(), dryRun: true }),
 )
 
-configured(program.command('backup').description('Save all data to one file; the server may keep running'))
+withConfigOptions(program.command('backup').description('Save all data to one file; the server may keep running'))
   .argument('<file>', 'new file; "-" writes to standard output')
   .option('--json', 'print JSON')
   .addHelpText(
@@ -198,8 +199,8 @@ keep it that way. A secret set by TUTTI_SECRET is not in the file; you need it
 to restore the backup. If BACKUP_DIR is set, the server also makes backups: one
 every BACKUP_EVERY_HOURS (24 by default). It keeps the last BACKUP_KEEP (7).`,
   )
-  .action(async (file, options) => (await import('./commands/backup.ts')).backup(file, options))
-configured(
+  .action(async (file, options) => (await import('./commands/server/backup.ts')).backup(file, options))
+withConfigOptions(
   program.command('restore').description('Restore a backup to the data folder or DATABASE_URL; stop the server first'),
 )
   .argument('<file>', 'file made by tutti backup; "-" reads standard input')
@@ -213,9 +214,9 @@ The whole file is verified before anything is changed, and every row is read
 back and compared. To continue an interrupted restore, run the same command
 again; no server starts on the data until the restore is complete.`,
   )
-  .action(async (file, options) => (await import('./commands/backup.ts')).restore(file, options))
+  .action(async (file, options) => (await import('./commands/server/backup.ts')).restore(file, options))
 const db = program.command('db').description('Manage the database')
-configured(
+withConfigOptions(
   db.command('move').description('Copy all data between the embedded database and Postgres; stop the server first'),
 )
   .requiredOption('--to <place>', 'postgres://…, - to read the address from standard input, or embedded')
@@ -228,15 +229,15 @@ configured(
 The original data stays unchanged. To continue an interrupted move, run the same
 command again.`,
   )
-  .action(async (options) => (await import('./commands/backup.ts')).move(options))
+  .action(async (options) => (await import('./commands/server/backup.ts')).move(options))
 
-configured(program.command('doctor').description('Check this server and suggest how to fix problems'))
+withConfigOptions(program.command('doctor').description('Check this server and suggest how to fix problems'))
   .option('-v, --verbose', 'print every check, not only problems and warnings')
   .option('--repair', 'fix wrong counts and wrong blocked states of tasks')
   .option('--json', 'print JSON')
-  .action(async (options) => (await import('./commands/doctor.ts')).doctor(options))
+  .action(async (options) => (await import('./commands/server/doctor.ts')).runDoctor(options))
 const service = program.command('service').description('Run the server as a service (systemd, launchd)')
-configured(service.command('install').description('Start the server now and whenever the computer starts'))
+withConfigOptions(service.command('install').description('Start the server now and whenever the computer starts'))
   .option('--host <address>', 'address to listen on')
   .option('--port <number>', 'port to listen on')
   .option('--user <name>', 'user that runs the server (only as root)')
@@ -245,54 +246,54 @@ configured(service.command('install').description('Start the server now and when
   .option('-y, --yes', 'replace an existing unit file')
   .option('--json', 'print JSON')
   .action(async ({ tunnel, ...options }) => {
-    const service = await import('./commands/service.ts')
-    return tunnel ? service.installTunnel(options) : service.install(options)
+    const service = await import('./commands/server/service.ts')
+    return tunnel ? service.installTunnel(options) : service.installServer(options)
   })
 service
   .command('uninstall')
   .description('Stop and remove the service; data is kept')
   .option('--tunnel', 'remove the service of the tunnel')
   .option('--json', 'print JSON')
-  .action(async (options) => (await import('./commands/service.ts')).uninstall(options))
-configured(service.command('status').description('Show whether the service is installed and running'))
+  .action(async (options) => (await import('./commands/server/service.ts')).uninstallService(options))
+withConfigOptions(service.command('status').description('Show whether the service is installed and running'))
   .option('--json', 'print JSON')
-  .action(async (options) => (await import('./commands/service.ts')).status(options))
-configured(
+  .action(async (options) => (await import('./commands/server/service.ts')).showServiceStatus(options))
+withConfigOptions(
   program.command('upgrade').description('Replace this binary with another version, after a backup and a trial run'),
 )
   .requiredOption('--file <binary>', 'the new binary')
   .option('--sha256 <sum>', 'expected checksum (default: from <binary>.sha256 or SHA256SUMS next to it)')
   .option('--wait <seconds>', 'how long the new version may take to start (default: 120)')
   .option('--json', 'print JSON')
-  .action(async (options) => (await import('./commands/upgrade.ts')).upgrade(options))
+  .action(async (options) => (await import('./commands/server/upgrade.ts')).upgradeBinary(options))
 
-configured(program.command('seed').description('Load the default data'))
+withConfigOptions(program.command('seed').description('Load the default data'))
   .option('--demo', 'also load example projects to explore')
   .option('--json', 'print JSON')
-  .action(async (options) => (await import('./commands/seed.ts')).seed(options))
+  .action(async (options) => (await import('./commands/server/seed.ts')).loadSeeds(options))
 
-const config = configured(
+const config = withConfigOptions(
   program.command('config').description('Show all settings with their values and sources; secrets are hidden'),
 )
   .option('--json', 'print JSON')
-  .action(async (options) => (await import('./commands/config.ts')).showConfig(options))
+  .action(async (options) => (await import('./commands/server/config.ts')).showConfig(options))
 config
   .command('policy')
   .description('Show the permissions that each action requires')
   .option('--json', 'print JSON')
-  .action(async (_, command) => (await import('./commands/config.ts')).showPolicy(command.optsWithGlobals()))
+  .action(async (_, command) => (await import('./commands/server/config.ts')).showPolicy(command.optsWithGlobals()))
 config
   .command('routes')
   .description('Show every route of the web API with its action and who may call it')
   .option('--json', 'print JSON')
-  .action(async (_, command) => (await import('./commands/config.ts')).showRoutes(command.optsWithGlobals()))
+  .action(async (_, command) => (await import('./commands/server/config.ts')).showRoutes(command.optsWithGlobals()))
 config
   .command('events')
   .description('Show every event that the server records, with its fields')
   .option('--json', 'print JSON')
-  .action(async (_, command) => (await import('./commands/config.ts')).showEvents(command.optsWithGlobals()))
+  .action(async (_, command) => (await import('./commands/server/config.ts')).showEvents(command.optsWithGlobals()))
 
 program
   .command('sbom')
   .description('Print the software bill of materials (CycloneDX)')
-  .action(async () => (await import('./commands/sbom.ts')).printSbom())
+  .action(async () => (await import('./commands/server/sbom.ts')).printSbom())

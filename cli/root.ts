@@ -4,7 +4,7 @@ import { examples, formatExamples } from './examples.ts'
 import type { nouns } from './nouns/index.ts'
 
 const wantsJson = process.argv.includes('--json')
-const usageProblem = (text: string) =>
+const usageErrorJson = (text: string) =>
   `${JSON.stringify({
     code: 'invalid',
     detail: text
@@ -22,7 +22,7 @@ function exampleText(command: Command): string {
 }
 
 /** Creates the root command, without subcommands. */
-export const root = (): Command =>
+export const createRootCommand = (): Command =>
   new Command('tutti')
     .description('People and AI agents plan and do software work together, in one self-hosted binary.')
     .version(version)
@@ -33,24 +33,24 @@ export const root = (): Command =>
       optionDescription: ({ description }) => description,
     })
     .showHelpAfterError(wantsJson ? false : '(run with --help to see the options)')
-    .configureOutput({ outputError: (text, write) => write(wantsJson ? usageProblem(text) : text) })
+    .configureOutput({ outputError: (text, write) => write(wantsJson ? usageErrorJson(text) : text) })
     .addHelpText('afterAll', ({ command }) => exampleText(command))
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
 
 /** Adds a noun with all its verbs. */
 export async function addNoun(program: Command, name: string, noun: (typeof nouns)[string]): Promise<void> {
   const { about, load, extend } = noun
-  const [{ build }, { verbs }, more] = await Promise.all([import('./nouns/noun.ts'), load(), extend?.()])
+  const [{ addVerbs }, { verbs }, more] = await Promise.all([import('./nouns/noun.ts'), load(), extend?.()])
   const command = program.command(name).description(about)
-  build(command, verbs)
+  addVerbs(command, verbs)
   more?.extend(command)
 }
 
-export async function run(program: Command): Promise<void> {
+export async function runProgram(program: Command): Promise<void> {
   try {
     await program.parseAsync()
   } catch (error) {
-    const { report } = await import('./terminal/report.ts')
-    process.exitCode = report(error)
+    const { reportError } = await import('./terminal/report.ts')
+    process.exitCode = reportError(error)
   }
 }

@@ -1,27 +1,29 @@
 import type { Command } from 'commander'
-import type { Noun } from './commands/site-texts.ts'
+import type { TextNoun } from './commands/server/site-texts.ts'
 
 /** Adds `settings`, `pages` and `posts`, which operators run on the server. */
-export function addSite(program: Command, configured: (command: Command) => Command): void {
+export function addSiteCommands(program: Command, configured: (command: Command) => Command): void {
   const local = (command: Command) => configured(command).option('--json', 'print JSON')
   const settings = program.command('settings').description('Show and change server settings (run on the server)')
   local(settings.command('list').description('List settings with their values'))
     .argument('[key]', 'only this setting, such as general or blog, with descriptions of its fields')
-    .action(async (key, options) => (await import('./commands/settings.ts')).listSettings(key, options))
+    .action(async (key, options) => (await import('./commands/server/settings.ts')).listSettings(key, options))
   local(settings.command('set').description('Change a field of a setting'))
     .argument('<field>', 'key and field, such as general.siteName')
     .argument('[value]', 'new value: on or off for a switch, commas between list items (default: read standard input)')
-    .action(async (field, value, options) => (await import('./commands/settings.ts')).setSetting(field, value, options))
+    .action(async (field, value, options) =>
+      (await import('./commands/server/settings.ts')).setSetting(field, value, options),
+    )
   local(settings.command('unset').description('Reset a field of a setting to its default'))
     .argument('<field>', 'key and field, such as general.siteName')
-    .action(async (field, options) => (await import('./commands/settings.ts')).unsetSetting(field, options))
-  for (const noun of ['pages', 'posts'] as const) addTexts(program.command(noun), noun, local)
+    .action(async (field, options) => (await import('./commands/server/settings.ts')).unsetSetting(field, options))
+  for (const noun of ['pages', 'posts'] as const) addTextCommands(program.command(noun), noun, local)
 }
 
-const one: Record<Noun, string> = { pages: 'page of the public site', posts: 'post of the blog' }
+const one: Record<TextNoun, string> = { pages: 'page of the public site', posts: 'post of the blog' }
 
-function addTexts(command: Command, noun: Noun, local: (command: Command) => Command): void {
-  const load = () => import('./commands/site-texts.ts')
+function addTextCommands(command: Command, noun: TextNoun, local: (command: Command) => Command): void {
+  const load = () => import('./commands/server/site-texts.ts')
   const writing = (verb: Command) =>
     local(verb)
       .option('--slug <slug>', 'last part of the address (default: made from the title)')

@@ -5,10 +5,10 @@ import { newId } from './db/columns.ts'
 import { DbError } from './db/driver.ts'
 import { drizzleTx } from './db/session.ts'
 import { AppError } from './errors.ts'
-import { recorded } from './events/actor.ts'
+import { toEventActor } from './events/actor.ts'
 import type { EventSubject } from './events/emit.ts'
 import { type AppEvent, insertEvent } from './events/event.ts'
-import { claimKey, storeResult } from './events/idempotency.ts'
+import { claimIdempotencyKey, storeIdempotentResult } from './events/idempotency.ts'
 import type { App, Ctx } from './services.ts'
 
 export type { Ctx }
@@ -118,7 +118,7 @@ async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input
     if (key) {
       // The organization and the expected version are part of the request: with others it is a different request.
       const request = { input, organizationId: actor.organizationId, expectedVersion: ctx.expectedVersion }
-      const earlier = await claimKey(inner.db, key, action, request, ctx.now)
+      const earlier = await claimIdempotencyKey(inner.db, key, action, request, ctx.now)
       if (earlier) {
         await tx.rollback()
         return earlier.result as O
@@ -133,7 +133,7 @@ async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input
     if (unit.jobs.length > 0) await app.jobs.insert(tx, unit.jobs)
     await tx.commit([
       ...events.map((event) => insertEvent(event, ctx.connection)),
-      ...(key ? [storeResult(key, result, hints.secret)] : []),
+      ...(key ? [storeIdempotentResult(key, result, hints.secret)] : []),
     ])
     app.bus.deliver(events)
     if (unit.jobs.length > 0) app.jobs.wake(unit.jobs)
@@ -181,7 +181,7 @@ function eventOf(
     at: ctx.now,
     type,
     action,
-    actor: recorded(actor),
+    actor: toEventActor(actor),
     credentialId: actor.credentialId,
     organizationId: about.organizationId ?? null,
     projectId: about.projectId ?? null,
@@ -227,7 +227,7 @@ export function contextOf(
 }
 
 /** Returns the context of a write that adds `via` to its events: `via: assistant`. */
-export const viaOf = (ctx: Ctx, via: string): Ctx => ({
+export const withVia = (ctx: Ctx, via: string): Ctx => ({
   ...ctx,
   emit: (event, about) => ctx.emit(event, { ...about, data: { ...about.data, via } as never }),
 })

@@ -10,7 +10,7 @@ export const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', 
  * Returns the address of this server as the caller knows it: programs compare it with what they dialled. On this
  * computer that may be any of its names, which the guard has checked; elsewhere it is the configured address.
  */
-export function baseOf({ url }: Pick<App, 'url'>, request: Request): string {
+export function baseUrl({ url }: Pick<App, 'url'>, request: Request): string {
   const { protocol, hostname } = new URL(url)
   const dialled = URL.parse(`${protocol}//${request.headers.get('host')}`)
   return loopback.has(hostname) && dialled && loopback.has(dialled.hostname) ? dialled.origin : url
@@ -24,17 +24,17 @@ export function programsSignIn({ config, url }: Pick<App, 'config' | 'url'>): bo
 }
 
 /** The MCP endpoint is both the issuer and what tokens are for, so nothing at the root of the host announces either. */
-export const mcpUrlOf = (base: string): string => `${base}/mcp`
+export const mcpUrl = (base: string): string => `${base}/mcp`
 
 /** Tells a program where it learns how to sign in; `more` are further parameters of the challenge. */
-export const challengeOf = (base: string, scope: string, more = ''): string =>
+export const authChallenge = (base: string, scope: string, more = ''): string =>
   `Bearer ${more}resource_metadata="${base}/.well-known/oauth-protected-resource/mcp", scope="${scope}"`
 
 /**
  * Returns the address that users open. For a loopback address it uses `localhost`: passkeys need a name, and browsers
  * keep cookies of 127.0.0.1 and localhost apart.
  */
-export function urlOf({ APP_URL, HOST }: Pick<Config, 'APP_URL' | 'HOST'>, port: number): string {
+export function publicUrl({ APP_URL, HOST }: Pick<Config, 'APP_URL' | 'HOST'>, port: number): string {
   const local = ['127.0.0.1', '::1', '0.0.0.0', '::', 'localhost'].includes(HOST)
   return APP_URL ?? `http://${local ? 'localhost' : HOST.includes(':') ? `[${HOST}]` : HOST}:${port}`
 }

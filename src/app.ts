@@ -2,28 +2,28 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, s
 import { join } from 'node:path'
 import { migrations } from '../migrations/index.ts'
 import { contextOf } from './action.ts'
-import { urlOf } from './address.ts'
+import { publicUrl } from './address.ts'
 import { events, features, jobs, records, tools } from './all-features.ts'
 import { system } from './auth/actor.ts'
 import { Authenticator } from './auth/authenticate.ts'
 import { createJwt } from './auth/jwt.ts'
 import { createSeal } from './auth/seal.ts'
-import { fingerprint } from './auth/secrets.ts'
+import { secretFingerprint } from './auth/secrets.ts'
 import type { Config } from './config.ts'
-import type { Handler } from './control/command.ts'
+import type { CommandHandler } from './control/command.ts'
 import { ClockWatch } from './db/clock.ts'
 import { newId } from './db/columns.ts'
-import type { Driver, Opening } from './db/driver.ts'
-import { beginOpening, ownFolder, replicaOf } from './db/index.ts'
-import { migrate } from './db/migrate.ts'
+import type { DatabaseOpening, Driver } from './db/driver.ts'
+import { beginOpeningDatabase, createReplica, ensurePrivateFolder } from './db/index.ts'
+import { applyMigrations } from './db/migrate.ts'
+import type { DatabaseWait } from './db/postgres/database-wait.ts'
 import type { ReplicaOptions } from './db/postgres/replica.ts'
-import type { DatabaseWait } from './db/postgres/waiting.ts'
-import { Reads } from './db/reads.ts'
+import { ReadRouter } from './db/reads.ts'
 import { drizzleOver } from './db/session.ts'
-import { snapshot } from './db/snapshot.ts'
+import { snapshotDatabase } from './db/snapshot.ts'
 import { createEmbedder } from './embeddings/create.ts'
 import { Bus } from './events/bus.ts'
-import { Catalogue } from './events/catalogue.ts'
+import { EventCatalogue } from './events/catalogue.ts'
 import type { AppWithFeatures } from './feature.ts'
 import { gatherHooks } from './hooks.ts'
 import { Jobs } from './jobs/queue.ts'
@@ -33,9 +33,9 @@ import { createLog, type Log } from './log.ts'
 import { ToolCosts } from './mcp/costs.ts'
 import { createMailer } from './outside/mailer.ts'
 import { createOutbound, type OutboundOptions } from './outside/outbound.ts'
-import { grantableOf } from './server/policy.ts'
+import { grantableBy } from './server/policy.ts'
 import type { App } from './services.ts'
-import { Switchboard } from './tunnel/switchboard.ts'
+import { ConnectedTunnels } from './tunnel/connected-tunnels.ts'
 
 interface AppOptions {
   log?: Log
@@ -43,7 +43,7 @@ interface AppOptions {
   /** An open database; it is migrated and then owned by the app. */
   driver?: Driver
   /** A database that is being opened, instead of `driver`. */
-  opening?: Opening
+  opening?: DatabaseOpening
   /** Repeats the first steps while an external database is away. */
   wait?: Pick<DatabaseWait, 'until'>
   /** Runs while the database opens: what needs the services, but nothing stored. */
@@ -53,7 +53,7 @@ interface AppOptions {
   /** Runs before background work begins. */
   prepare?: (app: AppWithFeatures) => Promise<void>
   /** Commands of the command line besides those of the features. */
-  control?: readonly Handler[]
+  control?: readonly CommandHandler[]
   /** When a standby counts as too far behind, for tests. */
   replica?: Pick<ReplicaOptions, 'mostBehindMs' | 'everyMs'>
   /** Name resolution and trusted certificates, for tests. */
@@ -63,21 +63,23 @@ interface AppOptions {
 export async function createApp(config: Config, options: AppOptions = {}): Promise<AppWithFeatures> {
   const log = options.log ?? createLog(config.LOG_LEVEL)
   const clock = options.clock ?? (() => new Date())
-  const opening = await (options.driver ? opened(options.driver) : (options.opening ?? beginOpening(config, log)))
+  const opening = await (options.driver
+    ? asOpening(options.driver)
+    : (options.opening ?? beginOpeningDatabase(config, log)))
   const driver = await opening.driver
   try {
-    ownFolder(config.DATA_DIR)
+    ensurePrivateFolder(config.DATA_DIR)
     const secret = masterSecret(config)
     const background: (() => Promise<void>)[] = []
-    const replica = await replicaOf(config, driver, log, options.replica)
+    const replica = await createReplica(config, driver, log, options.replica)
     const db = drizzleOver(driver)
-    const reads = new Reads({ primary: driver, db, clock, replica })
+    const reads = new ReadRouter({ primary: driver, db, clock, replica })
     const app = assemble({ config, log, clock, driver, db, reads, secret }, background, options)
     options.meanwhile?.(app)
     await opening.ready
     await (options.wait ?? once).until(async () => {
-      const applied = await migrate(driver, migrations, {
-        beforeChange: () => snapshot(driver, join(config.DATA_DIR, 'snapshots'), clock(), log),
+      const applied = await applyMigrations(driver, migrations, {
+        beforeChange: () => snapshotDatabase(driver, join(config.DATA_DIR, 'snapshots'), clock(), log),
         onBlocked: (attempt) => log.warn('a table that has to change is in use; trying again', { attempt }),
       })
       if (applied.length > 0) log.info('database migrated', { applied })
@@ -101,7 +103,10 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
 
 const once: Pick<DatabaseWait, 'until'> = { until: (work) => work() }
 
-const opened = (driver: Driver): Opening => ({ driver: Promise.resolve(driver), ready: Promise.resolve(driver) })
+const asOpening = (driver: Driver): DatabaseOpening => ({
+  driver: Promise.resolve(driver),
+  ready: Promise.resolve(driver),
+})
 
 /** Creates the services. `background`: what `close` ends before it closes the database. */
 function assemble(
@@ -113,7 +118,7 @@ function assemble(
   const instanceId = newId()
   const bus = new Bus(driver, instanceId, log)
   const jwt = createJwt(secret)
-  const catalogue = new Catalogue(events)
+  const catalogue = new EventCatalogue(events)
   const auth = new Authenticator(driver, jwt, clock, bus, catalogue)
   bus.subscribe(({ credentialId }) => base.reads.wrote(credentialId))
   const wanted = jobs.filter(({ when }) => when?.(config) ?? true)
@@ -137,18 +142,18 @@ function assemble(
     control: new Map([...features.flatMap((f) => f.control ?? []), ...control].map((one) => [one.name, one])),
     outbound: createOutbound(config, outbound),
     toolCosts: new ToolCosts(tools),
-    grantable: grantableOf(features, tools),
+    grantable: grantableBy(features, tools),
     live: new Hub({
       ...{ driver, db, bus, auth, events: catalogue, records, log, clock, instanceId },
       watchable: async (actor, ids) => (await watchable.call(contextOf(app, actor), { actor, ids })).flat(),
       workersOf: async (organizationIds) => (await workersOf.call(contextOf(app, system), { organizationIds })).flat(),
     }),
-    tunnels: new Switchboard(),
+    tunnels: new ConnectedTunnels(),
     gauges: {},
-    url: urlOf(config, config.PORT),
+    url: publicUrl(config, config.PORT),
     close: () => {
       clearInterval(usage)
-      closing ??= end(app, background)
+      closing ??= closeApp(app, background)
       return closing
     },
   }
@@ -158,7 +163,7 @@ function assemble(
   return app
 }
 
-async function end(app: App, background: readonly (() => Promise<void>)[]): Promise<void> {
+async function closeApp(app: App, background: readonly (() => Promise<void>)[]): Promise<void> {
   app.live.stop()
   app.bus.stop()
   app.clockWatch.stop()
@@ -193,7 +198,7 @@ function masterSecret(config: Config): string {
 
 /** Throws if the database was set up with another secret. */
 async function requireSecret(driver: Driver, secret: string, config: Config): Promise<void> {
-  const mark = fingerprint(secret)
+  const mark = secretFingerprint(secret)
   const { rows } = await driver.query(
     `insert into meta (key, value) values ('secret', $1) on conflict (key) do update set value = meta.value returning value`,
     [mark],

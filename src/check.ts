@@ -17,7 +17,7 @@ function checkerOf(schema: TSchema): TypeCheck<TSchema> {
 checkers.of = (schema) => (value) => checkerOf(schema).Check(value)
 
 /** Returns the value as actions get it, with dates as instants. It has been checked. */
-export const decode = <T>(schema: TSchema, value: T): T => checkerOf(schema).Decode(value) as T
+export const decodeInput = <T>(schema: TSchema, value: T): T => checkerOf(schema).Decode(value) as T
 
 /**
  * Checks a value on surfaces that Elysia does not check. Not in schema.ts, because the compiler uses `new Function`,

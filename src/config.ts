@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { conflictsOf } from './text/setting-conflicts.ts'
+import { settingConflicts } from './text/setting-conflicts.ts'
 import { ConfigError, defaultDataDir, readSettings } from './text/setting-file.ts'
 import {
   addresses,
@@ -8,6 +8,7 @@ import {
   bindable,
   choice,
   databaseUrl,
+  hideCredentials,
   host,
   hostEntries,
   hosts,
@@ -18,7 +19,6 @@ import {
   smtpUrl,
   text,
   webUrl,
-  withoutSecrets,
 } from './text/setting-values.ts'
 
 export { ConfigError } from './text/setting-file.ts'
@@ -269,13 +269,13 @@ export function loadConfig({ env = process.env, options = {}, file }: ConfigInpu
     try {
       return parse(text)
     } catch (error) {
-      const shown = secret ? '' : ` (it is ${JSON.stringify(withoutSecrets(text))})`
+      const shown = secret ? '' : ` (it is ${JSON.stringify(hideCredentials(text))})`
       problems.push(`${name} ${(error as Error).message}${shown}`)
       return fallback
     }
   })
   const DB_CONNECTION = values.DB_CONNECTION ?? (values.DATABASE_URL ? 'pgsql' : 'pglite')
-  problems.push(...conflictsOf({ ...values, DB_CONNECTION }))
+  problems.push(...settingConflicts({ ...values, DB_CONNECTION }))
   if (problems.length > 0) throw new ConfigError(problems)
   const read = path === undefined ? join(dataDir, 'config.env') : resolve(path)
   return {

@@ -53,7 +53,7 @@ export const familyOf = (code: ErrorCode): CodeFamily => code.split('.')[0] as C
 
 const away: ReadonlySet<CodeFamily> = new Set(['unavailable', 'upstream_failed', 'upstream_timeout'] as const)
 /** Whether the code says that the server, or a service it needs, cannot respond at the moment. */
-export const isAway = (code: ErrorCode): boolean => away.has(familyOf(code))
+export const isUnavailable = (code: ErrorCode): boolean => away.has(familyOf(code))
 
 /** One thing wrong with the input; `pointer` is a JSON pointer into it. */
 export interface FieldError {
@@ -171,12 +171,12 @@ export function problem(error: AppError, instance: string, requestId: string): P
     instance: withoutSecrets(instance),
     code: error.code,
     requestId,
-    ...factsOf(error.details),
+    ...publicFacts(error.details),
   }
 }
 
 /** Returns only the facts that belong in the body of a response, without empty fields. */
-export function factsOf(facts: Facts): Facts {
+export function publicFacts(facts: Facts): Facts {
   const { errors, current, error, subject, scope, role, missing, open, held, ticket, holds, next } = facts
   return {
     ...(errors && { errors }),
@@ -211,7 +211,7 @@ export const invalid = (pointer: string, message: string, code = 'invalid', next
   new AppError('invalid', message, { errors: [{ pointer, code, message }], next })
 
 /** Returns what one surface calls the ways out, without duplicates. */
-export const waysBy = (next: readonly WayOut[] | undefined, by: keyof WayOut): string[] => [
+export const waysOutBy = (next: readonly WayOut[] | undefined, by: keyof WayOut): string[] => [
   ...new Set((next ?? []).flatMap((way) => way[by] ?? [])),
 ]
 

@@ -2,7 +2,7 @@ import { Kind, type TSchema } from '@sinclair/typebox'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { Value } from '@sinclair/typebox/value'
 import type { FieldError } from './errors.ts'
-import { ALLOWED, type AllowedSchema, LISTED, repeating, UNIQUE } from './schema.ts'
+import { ALLOWED, type AllowedSchema, LISTED, UNIQUE, withoutUnique } from './schema.ts'
 
 /** Errors of validation as people read them. */
 
@@ -21,7 +21,7 @@ export function fieldErrors(errors: Iterable<ValueError>): FieldError[] {
 
 /** For a list whose items must differ, returns the error of the list or of an item, if there is another one. */
 function precise(error: ValueError): ValueError {
-  const inner = error.schema[Kind] === UNIQUE && Value.Errors(repeating(error.schema), error.value).First()
+  const inner = error.schema[Kind] === UNIQUE && Value.Errors(withoutUnique(error.schema), error.value).First()
   return inner ? { ...inner, path: error.path + inner.path } : error
 }
 

@@ -7,16 +7,16 @@ import type { App, Ctx } from './services.ts'
 export interface Hook<I, O> {
   readonly name: string
   /** Creates the entry that an upper feature lists in `Feature.hooks`. */
-  handle(handler: Handler<I, O>): Registration
+  handle(handler: HookHandler<I, O>): HookRegistration
   /** Calls the handlers one after the other and returns their results. No handler may depend on the order. */
   call(ctx: Ctx, input: I): Promise<O[]>
 }
 
-export type Handler<I, O> = (ctx: Ctx, input: I) => O | Promise<O>
+export type HookHandler<I, O> = (ctx: Ctx, input: I) => O | Promise<O>
 
-export interface Registration {
+export interface HookRegistration {
   readonly name: string
-  readonly handler: Handler<never, unknown>
+  readonly handler: HookHandler<never, unknown>
 }
 
 export function hook<I, O = void>(name: string): Hook<I, O> {
@@ -25,13 +25,14 @@ export function hook<I, O = void>(name: string): Hook<I, O> {
     handle: (handler) => ({ name, handler }),
     async call(ctx, input) {
       const results: O[] = []
-      for (const handler of ctx.app.hooks.get(name) ?? []) results.push(await (handler as Handler<I, O>)(ctx, input))
+      for (const handler of ctx.app.hooks.get(name) ?? [])
+        results.push(await (handler as HookHandler<I, O>)(ctx, input))
       return results
     },
   }
 }
 
-export const gatherHooks = (registrations: readonly Registration[]): App['hooks'] =>
+export const gatherHooks = (registrations: readonly HookRegistration[]): App['hooks'] =>
   new Map(
     [...Map.groupBy(registrations, ({ name }) => name)].map(([name, group]) => [name, group.map((r) => r.handler)]),
   )

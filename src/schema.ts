@@ -64,11 +64,11 @@ export const UNIQUE = 'UniqueArray'
 TypeRegistry.Set<TSchema>(
   UNIQUE,
   (schema, value) =>
-    Array.isArray(value) && checkers.of(repeating(schema))(value) && new Set(value).size === value.length,
+    Array.isArray(value) && checkers.of(withoutUnique(schema))(value) && new Set(value).size === value.length,
 )
 
 /** Returns the schema of the list without the rule that its items differ. */
-export const repeating = (schema: TSchema): TSchema => {
+export const withoutUnique = (schema: TSchema): TSchema => {
   const known = lists.get(schema)
   if (known) return known
   const { uniqueItems: _, ...rest } = schema
@@ -166,7 +166,7 @@ TypeRegistry.Set<TSchema>(
 )
 
 /** One or several of these values with commas between, for a parameter of an address: `todo,blocked`. */
-export const someOf = (
+export const listOfValues = (
   values: readonly string[],
   { description, example }: { description?: string; example?: string } = {},
 ): TUnsafe<string> =>
@@ -181,7 +181,7 @@ export const someOf = (
   })
 
 /** Splits such a parameter. */
-export const inList = <T extends string>(list: string | null | undefined): T[] =>
+export const splitList = <T extends string>(list: string | null | undefined): T[] =>
   (list?.split(',') ?? []).map((part) => part.trim()).filter((part) => part !== '') as T[]
 
 /** A file in a form, or the body of a download. */

@@ -5,11 +5,11 @@ import type { Seal } from './auth/seal.ts'
 import type { Config } from './config.ts'
 import type { ClockWatch } from './db/clock.ts'
 import type { Driver } from './db/driver.ts'
-import type { Reads } from './db/reads.ts'
+import type { ReadRouter } from './db/reads.ts'
 import type { Db } from './db/session.ts'
 import type { Embedder } from './embeddings/embedder.ts'
 import type { Bus } from './events/bus.ts'
-import type { Catalogue } from './events/catalogue.ts'
+import type { EventCatalogue } from './events/catalogue.ts'
 import type { Emitter } from './events/emit.ts'
 import type { AppEvent } from './events/event.ts'
 import type { Job } from './jobs/definition.ts'
@@ -19,7 +19,7 @@ import type { Log } from './log.ts'
 import type { Mailer } from './outside/mailer.ts'
 import type { Outbound } from './outside/outbound.ts'
 import type { Records } from './records/kind.ts'
-import type { Switchboard } from './tunnel/switchboard.ts'
+import type { ConnectedTunnels } from './tunnel/connected-tunnels.ts'
 
 /** How many tools a list has, and how many tokens (o200k) a model reads for them. */
 export interface ToolCost {
@@ -30,7 +30,7 @@ export interface ToolCost {
 /** What lists of tools cost a model. */
 export interface ToolCosts {
   /** Returns the cost of the list that this actor gets. */
-  of(actor: Actor): ToolCost
+  forActor(actor: Actor): ToolCost
   /** Returns the cost of all tools that toolsets select, for a token that may do everything. None selects all. */
   selected(toolsets: readonly string[]): ToolCost
   /** Returns the cost of each toolset. */
@@ -56,7 +56,7 @@ export interface App {
   readonly clockWatch: ClockWatch
   readonly db: Db
   /** Chooses between the database and a standby, for what may be read from one. */
-  readonly reads: Reads
+  readonly reads: ReadRouter
   readonly bus: Bus
   readonly jobs: Jobs<App>
   readonly jwt: Jwt
@@ -68,7 +68,7 @@ export interface App {
   /** All kinds of records. */
   readonly records: Records<Ctx>
   /** The definitions of all events. */
-  readonly events: Catalogue
+  readonly events: EventCatalogue
   /** Handlers of the features' hooks, by the hook's name. */
   readonly hooks: ReadonlyMap<string, readonly ((ctx: Ctx, input: never) => unknown)[]>
   readonly outbound: Outbound
@@ -78,7 +78,7 @@ export interface App {
   readonly live: Hub
   readonly grantable: Grantable
   /** The machines that are connected to this process. */
-  readonly tunnels: Switchboard
+  readonly tunnels: ConnectedTunnels
   /** Current counts of the surfaces, for the admin area: `mcpStreams`, `http`. */
   readonly gauges: Record<string, () => number>
   /** The public address, for links in mails and pages; never taken from a request. */

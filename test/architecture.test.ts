@@ -27,9 +27,9 @@ for (const file of sources) {
   values.push(...loaded.map(asSeenFromRoot))
   imports.push(...[...new Set([...loaded, ...named.map((m) => (m[1] ?? m[2]) as string)])].map(asSeenFromRoot))
 }
-const found = (from: RegExp, to: RegExp, among = imports): string[] =>
+const findImports = (from: RegExp, to: RegExp, among = imports): string[] =>
   among.filter(([f, p]) => from.test(f) && to.test(p)).map((i) => i.join(' → '))
-async function lines(files: string[], pattern: RegExp): Promise<string[]> {
+async function findLines(files: string[], pattern: RegExp): Promise<string[]> {
   const hits = files.map(async (file) =>
     (await read(file)).split('\n').flatMap((line, i) => (pattern.test(line) ? [`${file}:${i + 1}`] : [])),
   )
@@ -37,8 +37,8 @@ async function lines(files: string[], pattern: RegExp): Promise<string[]> {
 }
 
 /** Returns the hits outside the listed files. A file that is listed and has no hit is an error too. */
-async function unlisted(listed: Record<string, string>, ...patterns: RegExp[]): Promise<string[]> {
-  const hits = (await Promise.all(patterns.map((pattern) => lines(sources, pattern)))).flat()
+async function hitsOutside(listed: Record<string, string>, ...patterns: RegExp[]): Promise<string[]> {
+  const hits = (await Promise.all(patterns.map((pattern) => findLines(sources, pattern)))).flat()
   const fileOf = (at: string) => at.replace(/:\d+$/, '')
   const unused = Object.keys(listed).filter((file) => !hits.some((at) => fileOf(at) === file))
   return [...hits.filter((at) => !(fileOf(at) in listed)), ...unused.map((file) => `${file} is listed for nothing`)]
@@ -48,25 +48,25 @@ test('the checks below see many imports', () => {
   expect(imports.length).toBeGreaterThan(200)
   expect(imports.length).toBeGreaterThan(values.length)
   expect(sources.filter((file) => file.endsWith('.tsx')).length).toBeGreaterThan(20)
-  expect(found(/routes\.ts$/, /service\.ts$/).length).toBeGreaterThan(3)
-  expect(found(/service\.ts$/, /^drizzle-orm/).length).toBeGreaterThan(3)
+  expect(findImports(/routes\.ts$/, /service\.ts$/).length).toBeGreaterThan(3)
+  expect(findImports(/service\.ts$/, /^drizzle-orm/).length).toBeGreaterThan(3)
 })
 
 test('routes, tools and other surfaces never import tables', () => {
-  expect(found(/^src\/features\/.*\/(routes|tools)\.ts$/, /table\.ts$|^drizzle|^src\/db\//)).toEqual([])
-  expect(found(/^src\/(http|mcp|server)\/|^cli\/(?!dev)|^seeds\//, /table\.ts$|^drizzle/)).toEqual([])
+  expect(findImports(/^src\/features\/.*\/(routes|tools)\.ts$/, /table\.ts$|^drizzle|^src\/db\//)).toEqual([])
+  expect(findImports(/^src\/(http|mcp|server)\/|^cli\/(?!dev)|^seeds\//, /table\.ts$|^drizzle/)).toEqual([])
 })
 
 test('services import no surface, and src imports nothing outside it', () => {
   const surfaces = /^src\/(http|mcp|server|ws|web)\/|^cli\/|\/(routes|tools)\.ts$/
-  expect(found(/^src\/features\/[^/]+\/(?!routes\.ts|tools\.ts|index\.ts)/, surfaces)).toEqual([])
-  expect(found(/^src\//, /^(cli|seeds|test)\//)).toEqual([])
+  expect(findImports(/^src\/features\/[^/]+\/(?!routes\.ts|tools\.ts|index\.ts)/, surfaces)).toEqual([])
+  expect(findImports(/^src\//, /^(cli|seeds|test)\//)).toEqual([])
   // All other files get what the features offer from `app`.
-  expect(found(/^src\/(?!app\.ts$)/, /^src\/all-features\.ts$/)).toEqual([])
+  expect(findImports(/^src\/(?!app\.ts$)/, /^src\/all-features\.ts$/)).toEqual([])
   // Machines run tunnel/ without a server.
-  expect(found(/^src\/tunnel\//, /^src\/(?!tunnel\/|text\/|(schema|check|errors|version|field-errors)\.ts$)/)).toEqual(
-    [],
-  )
+  expect(
+    findImports(/^src\/tunnel\//, /^src\/(?!tunnel\/|text\/|(schema|check|errors|version|field-errors)\.ts$)/),
+  ).toEqual([])
 })
 
 /** The rooms of `src`, from the lowest up: its folders, and the files beside them. A room imports only rooms before it. */
@@ -127,30 +127,34 @@ test('a feature imports only features listed above it', async () => {
 
 test('the dashboard imports only types from the server, and its components import no API', async () => {
   expect(
-    found(
+    findImports(
       /^src\/web\//,
       /^src\/(?!web\/|records\/|(clients|paths)\.ts$|events\/lines\.ts$|text\/markdown-limits\.ts$)/,
       values,
     ),
   ).toEqual([])
-  expect(await lines(scan('src/web/components/**/*.{ts,tsx}'), /from '\.\.\/(api|session|queries|routes)/)).toEqual([])
+  expect(await findLines(scan('src/web/components/**/*.{ts,tsx}'), /from '\.\.\/(api|session|queries|routes)/)).toEqual(
+    [],
+  )
 })
 
 test('each framework is imported in one place', () => {
-  expect(found(/^(?!src\/(http|server)\/|src\/web\/api\.ts$|src\/feature\.ts$|.*\/routes\.ts$)/, /^elysia/)).toEqual([])
-  expect(found(/^(?!src\/mcp\/)/, /^@modelcontextprotocol\//)).toEqual([])
-  expect(found(/^(?!src\/db\/embedded\/|cli\/dev\/)/, /^@electric-sql\//)).toEqual([])
+  expect(
+    findImports(/^(?!src\/(http|server)\/|src\/web\/api\.ts$|src\/feature\.ts$|.*\/routes\.ts$)/, /^elysia/),
+  ).toEqual([])
+  expect(findImports(/^(?!src\/mcp\/)/, /^@modelcontextprotocol\//)).toEqual([])
+  expect(findImports(/^(?!src\/db\/embedded\/|cli\/dev\/)/, /^@electric-sql\//)).toEqual([])
 })
 
 test('one file of src reads the environment, and no SQL is built from text', async () => {
-  const readers = new Set((await lines(sources, /process\.env|Bun\.env/)).map((at) => at.replace(/:\d+$/, '')))
+  const readers = new Set((await findLines(sources, /process\.env|Bun\.env/)).map((at) => at.replace(/:\d+$/, '')))
   expect([...readers].filter((file) => !file.startsWith('cli/dev/'))).toEqual([
     'cli/index.ts',
     'cli/terminal/environment.ts',
     'cli/terminal/report.ts',
     'src/config.ts',
   ])
-  expect(await lines(sources, /\bsql\s*\.\s*raw\b/)).toEqual([])
+  expect(await findLines(sources, /\bsql\s*\.\s*raw\b/)).toEqual([])
 })
 
 /** Files in which `type` is not the type of an event. */
@@ -167,13 +171,13 @@ const typesInSql = {
 }
 
 test('events are emitted by their definition, and no code matches the text of a type', async () => {
-  expect(await lines(sources, /\bemit\(\s*['"`]/)).toEqual([])
+  expect(await findLines(sources, /\bemit\(\s*['"`]/)).toEqual([])
   const method = 'startsWith|endsWith|includes|split|slice|match|matchAll|indexOf|replace|search'
   expect(
-    await unlisted(otherTypes, new RegExp(`\\btype[!?]?\\.(${method})\\(`), /\.(test|exec)\((\w+\.)*type\)/),
+    await hitsOutside(otherTypes, new RegExp(`\\btype[!?]?\\.(${method})\\(`), /\.(test|exec)\((\w+\.)*type\)/),
   ).toEqual([])
   expect(
-    await unlisted(
+    await hitsOutside(
       typesInSql,
       /(\$\{(\w+\.)*type\}|events\.type,?) *(!?~|(not )?i?like|'\.')/i,
       /(split_part|starts_with)\([^)]*\btype\b/i,
@@ -194,7 +198,7 @@ test('the name of an event type appears only in its definition and where the com
       }),
     )
   expect((await Promise.all(bare)).flat()).toEqual([])
-  expect(await lines(['src/web/events.ts'], /^export const (?!\w+: typeof \w+\.\w+\.name = ')/)).toEqual([])
+  expect(await findLines(['src/web/events.ts'], /^export const (?!\w+: typeof \w+\.\w+\.name = ')/)).toEqual([])
 })
 
 /** Messages of other programs that have no error code. */
@@ -209,16 +213,16 @@ test('no code matches the text of a message, and next steps of an error are data
     /\.(test|exec)\(([^()]|\([^()]*\))*\b(message|detail|reason)\b/,
     /\.(message|detail) *[!=]==? *['"`]/,
   ]
-  expect(await unlisted(textsOfOthers, ...matching)).toEqual([])
+  expect(await hitsOutside(textsOfOthers, ...matching)).toEqual([])
   const scripts = scan('src/pages/scripts/*.js')
-  expect((await Promise.all(matching.map((pattern) => lines(scripts, pattern)))).flat()).toEqual([])
+  expect((await Promise.all(matching.map((pattern) => findLines(scripts, pattern)))).flat()).toEqual([])
   // A code is compared as a whole, or by its family (`familyOf`).
   expect(
-    await lines(sources, /\.(test|exec)\((\w+\.)*code\)|\b(error|problem)\.code\.(startsWith|split|match)\(/),
+    await findLines(sources, /\.(test|exec)\((\w+\.)*code\)|\b(error|problem)\.code\.(startsWith|split|match)\(/),
   ).toEqual([])
   // A route in the text of a message would have to be stripped by the surfaces that have none.
   const routeInText = /^(?!\s*(\/?\*|\/\/))(?!.*\b(route|description): ).*(GET|POST|PATCH|PUT|DELETE) \/api/
-  expect(await lines(sources, routeInText)).toEqual([])
+  expect(await findLines(sources, routeInText)).toEqual([])
 })
 
 test('the id of every action begins with the name of its folder', async () => {
@@ -230,12 +234,12 @@ test('the id of every action begins with the name of its folder', async () => {
   expect(actions.length).toBeGreaterThan(300)
   expect(actions.filter(({ file, name }) => file.split('/')[2] !== name)).toEqual([])
   // An id that is not a literal would escape the check above.
-  expect(await lines(files, /(=|=>|return) (read|write|flow)\([a-z`]/)).toEqual([])
+  expect(await findLines(files, /(=|=>|return) (read|write|flow)\([a-z`]/)).toEqual([])
 })
 
 test('a browser can import the schemas', () => {
   const theirs = /^src\/(schema|errors|text\/(secrets|accepted))\.ts$/
-  expect(found(theirs, /compiler|^(node|bun):|^src\/(?!(errors|text\/(secrets|accepted))\.ts$)/)).toEqual([])
+  expect(findImports(theirs, /compiler|^(node|bun):|^src\/(?!(errors|text\/(secrets|accepted))\.ts$)/)).toEqual([])
 })
 
 test('every hook has a unique name and at least one handler, and every handler has a hook', async () => {
@@ -271,7 +275,7 @@ const forcedTypes = {
 }
 
 test('types are forced only in the listed files', async () => {
-  expect(await unlisted(forcedTypes, /\bas unknown as\b|\bas never\b|\) as SQL\b/)).toEqual([])
+  expect(await hitsOutside(forcedTypes, /\bas unknown as\b|\bas never\b|\) as SQL\b/)).toEqual([])
 })
 
 /** Files over 300 lines, and why they are not split. Names may only be deleted. */
@@ -378,7 +382,7 @@ test('lists of record kinds come from records/names.ts', async () => {
 })
 
 test('no test is skipped or focused', async () => {
-  expect(await lines(scan('test/**/*.ts'), /\b(test|it|describe)\.(only|skip|todo)\(/)).toEqual([])
+  expect(await findLines(scan('test/**/*.ts'), /\b(test|it|describe)\.(only|skip|todo)\(/)).toEqual([])
 })
 
 test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { reconnectDelay } from '../src/web/reconnect.ts'
+import { reconnectDelay } from '../src/web/live/reconnect-delay.ts'
 
 /** The longest possible random delay. */
 const longest = (failures: number, ms: number, isVisible = true): number =>

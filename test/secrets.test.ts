@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApp } from '../src/app.ts'
-import { kindOf, newSecret, prefixes, type SecretKind } from '../src/auth/secrets.ts'
+import { newSecret, prefixes, type SecretKind, secretKind } from '../src/auth/secrets.ts'
 import { type Config, ConfigError, loadConfig, settings } from '../src/config.ts'
 import type { Driver } from '../src/db/driver.ts'
 import * as accounts from '../src/features/accounts/service.ts'
@@ -231,10 +231,10 @@ describe('bearer secrets', () => {
   test.each(kinds)('of kind %s have a prefix, 32 letters and a checksum', (kind) => {
     const secret = newSecret(kind)
     expect(secret).toMatch(new RegExp(`^${prefixes[kind]}[0-9A-Za-z]{38}$`))
-    expect(kindOf(secret)).toBe(kind)
+    expect(secretKind(secret)).toBe(kind)
     for (const at of secret.split('').keys()) {
       const changed = secret.slice(0, at) + (secret[at] === 'A' ? 'B' : 'A') + secret.slice(at + 1)
-      expect([changed, kindOf(changed)]).toEqual([changed, undefined])
+      expect([changed, secretKind(changed)]).toEqual([changed, undefined])
     }
   })
 
@@ -388,7 +388,7 @@ describe('secrets after a tour of the product', () => {
       )
     const agent = await mcpToken(t, ada)
     collect(agent)
-    const kinds = [...seen].filter((secret) => !secret.includes(' ')).map((s) => [kindOf(s) ?? 'jwt', s] as const)
+    const kinds = [...seen].filter((secret) => !secret.includes(' ')).map((s) => [secretKind(s) ?? 'jwt', s] as const)
     const boss = await person(t, { admin: true })
     shown.push(...(await plant(t, [...new Map(kinds).values(), newSecret('invite')], { person: boss, agent })))
     shown.push(...(await metricsOf(t, boss)))
@@ -408,7 +408,7 @@ describe('secrets after a tour of the product', () => {
   test('exist, and so do the places to search', async () => {
     const { app } = await sharedApp()
     const kinds = new Set(
-      [...seen].map((secret) => (secret.startsWith('eyJ') ? 'jwt' : (kindOf(secret) ?? 'password'))),
+      [...seen].map((secret) => (secret.startsWith('eyJ') ? 'jwt' : (secretKind(secret) ?? 'password'))),
     )
     expect(kinds).toEqual(new Set(['jwt', 'password', 'refresh', 'api_key', 'mcp_live', 'mcp_test', 'setup']))
     expect(logged.length).toBeGreaterThan(0)
@@ -448,7 +448,7 @@ describe('secrets after a tour of the product', () => {
   function leaks(text: string): string[] {
     const keys = [...text.matchAll(/svc_(?:[a-z]+_)?[0-9A-Za-z]{38}/g)]
       .map((found) => found[0])
-      .filter((secret) => kindOf(secret))
+      .filter((secret) => secretKind(secret))
     const tokens = [...text.matchAll(/eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{40,}/g)].map((found) => found[0])
     return [...keys, ...tokens, ...(text.includes(PASSWORD) ? [PASSWORD] : [])]
   }

@@ -1,11 +1,11 @@
 import { expect, setSystemTime, spyOn, test } from 'bun:test'
-import { report } from '../cli/terminal/report.ts'
-import { ago, daysOf, instantOf, left } from '../cli/terminal/times.ts'
+import { reportError } from '../cli/terminal/report.ts'
+import { parseDays, parseInstant, timeAgo, timeLeft } from '../cli/terminal/times.ts'
 import { AppError } from '../src/errors.ts'
 
 /** A Sunday, late enough that the day differs between time zones. */
 const now = new Date(2026, 10, 15, 21, 30)
-const at = (text: string) => instantOf(text, now)
+const at = (text: string) => parseInstant(text, now)
 
 test.each([
   ['2027-01-31', '2027-01-31T00:00:00.000Z'],
@@ -29,8 +29,13 @@ test.each(['someday', 'fr', '3d', '+3', '10', '2026-02-30', '', '2026-13-01', '+
 
 test('ago() and left() use one unit', () => {
   const off = (minutes: number) => new Date(Date.now() + minutes * 60_000 + 1000).toISOString()
-  expect([0, -14, -120, -4 * 1440].map((n) => ago(off(n)))).toEqual(['just now', '14 min ago', '2 h ago', '4 days ago'])
-  expect([-1, 0, 14, 120, 4 * 1440].map((n) => left(off(n)))).toEqual([
+  expect([0, -14, -120, -4 * 1440].map((n) => timeAgo(off(n)))).toEqual([
+    'just now',
+    '14 min ago',
+    '2 h ago',
+    '4 days ago',
+  ])
+  expect([-1, 0, 14, 120, 4 * 1440].map((n) => timeLeft(off(n)))).toEqual([
     'expired',
     '1 min left',
     '14 min left',
@@ -40,7 +45,7 @@ test('ago() and left() use one unit', () => {
 })
 
 test('daysOf() reads a number of days, weeks or years', () => {
-  expect(['90d', '90', '12w', '1y', '0x', '', '-3d', '1.5d'].map(daysOf)).toEqual([
+  expect(['90d', '90', '12w', '1y', '0x', '', '-3d', '1.5d'].map(parseDays)).toEqual([
     90,
     90,
     84,
@@ -63,7 +68,7 @@ test('a lease conflict is reported with times relative to now', () => {
       expiresAt: '2026-11-15T09:44:00.000Z',
     }
     const details = { held, next: [{ command: 'tutti tasks next' }] }
-    expect(report(new AppError('conflict.lease_held', 'Claimed until 2026-11-15T09:44:00.000Z.', details))).toBe(5)
+    expect(reportError(new AppError('conflict.lease_held', 'Claimed until 2026-11-15T09:44:00.000Z.', details))).toBe(5)
     expect(shown.mock.calls).toEqual([
       ['tutti: Grace works on TUT-7: last seen 3 min ago, 14 min left. Run: tutti tasks next'],
     ])

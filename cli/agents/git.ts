@@ -37,7 +37,7 @@ const NOT_COMPARED = 0x4000_8000
 const MOST_COMPARED = 8n << 20n
 
 /** Returns the output of a git command in this folder; undefined if it fails or there is no git. */
-export function git(folder: string, ...args: string[]): string | undefined {
+export function runGit(folder: string, ...args: string[]): string | undefined {
   const env = { ...environmentForGit(), ...NO_FETCHING }
   const program = Bun.which('git', { PATH: env.PATH })
   if (!program) return undefined
@@ -55,20 +55,20 @@ export function git(folder: string, ...args: string[]): string | undefined {
 }
 
 export const currentBranch = (folder: string): string | undefined =>
-  git(folder, 'symbolic-ref', '--short', 'HEAD')?.trim() || undefined
+  runGit(folder, 'symbolic-ref', '--short', 'HEAD')?.trim() || undefined
 
 /** Returns the tracked files in this folder that differ from the last commit, as paths relative to it. */
 export function changedFiles(folder: string, limit: number): string[] {
-  const index = git(folder, 'ls-files', '-z', '--stage', '--debug')
+  const index = runGit(folder, 'ls-files', '-z', '--stage', '--debug')
   if (index === undefined) return []
-  const tree = git(folder, 'ls-tree', '-r', '-z', 'HEAD')
+  const tree = runGit(folder, 'ls-tree', '-r', '-z', 'HEAD')
   const committed = treeOf(tree ?? '')
   const written = indexWritten(folder)
   const changed = new Set<string>()
   for (const entry of entriesOf(index)) {
     const staged = tree !== undefined && committed.get(entry.path) !== `${entry.mode} ${entry.hash}`
     committed.delete(entry.path)
-    if (changed.size < limit && (staged || differs(folder, entry, written))) changed.add(entry.path)
+    if (changed.size < limit && (staged || isChanged(folder, entry, written))) changed.add(entry.path)
   }
   // What is left was committed and is no longer in the index.
   return [...changed, ...committed.keys()].slice(0, limit)
@@ -107,7 +107,7 @@ function entriesOf(output: string): Entry[] {
 
 /** When the index was written. A file changed at that moment or later may have the size and time that are stored. */
 function indexWritten(folder: string): bigint {
-  const path = git(folder, 'rev-parse', '--git-path', 'index')?.trim()
+  const path = runGit(folder, 'rev-parse', '--git-path', 'index')?.trim()
   return (path && statOf(isAbsolute(path) ? path : join(folder, path))?.mtimeNs) || 0n
 }
 
@@ -123,7 +123,7 @@ function statOf(path: string): BigIntStats | undefined {
  * Tells whether a file differs from the index. A file of another time or size is hashed as it is, without the
  * filters of the repository, so one that was only touched counts as changed where a filter converts it.
  */
-function differs(folder: string, entry: Entry, written: bigint): boolean {
+function isChanged(folder: string, entry: Entry, written: bigint): boolean {
   // A submodule is a repository of its own.
   if (entry.mode === '160000' || entry.flags & NOT_COMPARED) return false
   const file = join(folder, entry.path)

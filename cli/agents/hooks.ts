@@ -1,6 +1,6 @@
 import type { AgentHooks } from '../../src/clients.ts'
 import { Refusal } from '../terminal/refusal.ts'
-import { editSettings, type Key, readSettings, textOf, valueAt } from './settings-file.ts'
+import { editSettings, type Key, readSettings, readText, valueAt } from './settings-file.ts'
 
 interface Hook {
   command?: unknown
@@ -14,7 +14,7 @@ interface Hook {
 export function withHooks(
   file: string,
   { start, beforeCompaction, grouped, version }: AgentHooks,
-  before = textOf(file),
+  before = readText(file),
 ): string {
   let text = before
   if (version !== undefined && readSettings(file, text).version === undefined)
@@ -23,7 +23,7 @@ export function withHooks(
     [start, 'context'],
     [beforeCompaction, 'checkpoint'],
   ] as const) {
-    const command = `${quoted(process.execPath)} hook ${what}`
+    const command = `${shellQuote(process.execPath)} hook ${what}`
     const isOurs = (hook: Hook) =>
       typeof hook.command === 'string' && new RegExp(`tutti[\\w.-]*'? hook ${what}$`).test(hook.command)
     const path: Key[] = ['hooks', event]
@@ -40,4 +40,4 @@ export function withHooks(
   return text
 }
 
-const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)
+const shellQuote = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)

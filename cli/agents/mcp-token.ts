@@ -5,16 +5,16 @@ import { AppError } from '../../src/errors.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import type { McpToken, McpTokenCreated, McpTokenPage } from '../../src/features/tokens/schema.ts'
 import type { Client } from '../api/client.ts'
-import { linkedProject } from '../api/linked.ts'
-import { changeProfiles, serverOf, signedInClient, type Where } from '../api/profiles.ts'
-import { at, query } from '../api/reference.ts'
+import { changeProfiles, parseServer, type ServerChoice, signedInClient } from '../api/profiles.ts'
+import { linkedProject } from '../api/project-link.ts'
+import { pathTo, withQuery } from '../api/reference.ts'
 import { configFolder, mcpTokenFromEnvironment } from '../terminal/environment.ts'
 
 /**
  * MCP tokens that agents on this computer use through `tutti mcp`, by profile and project. Only its owner can read the
  * file.
  */
-const file = (): string => join(configFolder(), 'mcp-tokens.json')
+const tokensPath = (): string => join(configFolder(), 'mcp-tokens.json')
 interface StoredToken {
   id: string
   token: string
@@ -30,28 +30,28 @@ const keyOf = (who: SignedIn): string => `${ownerOf(who)} ${linkedProject(who.pr
 
 function storedTokens(): Tokens {
   try {
-    return JSON.parse(readFileSync(file(), 'utf8')) as Tokens
+    return JSON.parse(readFileSync(tokensPath(), 'utf8')) as Tokens
   } catch {
     return {}
   }
 }
 
 /** Runs in one process at a time, so that none overwrites what another has just stored. */
-const change = (work: (tokens: Tokens) => void): Promise<void> =>
+const changeTokens = (work: (tokens: Tokens) => void): Promise<void> =>
   changeProfiles(() => {
     const tokens = storedTokens()
     work(tokens)
-    const fresh = `${file()}.${process.pid}`
+    const fresh = `${tokensPath()}.${process.pid}`
     writeFileSync(fresh, `${JSON.stringify(tokens, null, 2)}\n`, { mode: 0o600, flush: true })
-    renameSync(fresh, file())
+    renameSync(fresh, tokensPath())
   })
 
 /** A stored token is replaced this long before it expires. */
 const EARLY_MS = 7 * 86_400_000
-const endsSoon = ({ expiresAt }: StoredToken): boolean =>
+const expiresSoon = ({ expiresAt }: StoredToken): boolean =>
   expiresAt !== undefined && Date.parse(expiresAt) - EARLY_MS < Date.now()
 
-interface Wanted {
+interface TokenRequest {
   name: string
   client?: string
   expiresInDays?: number
@@ -65,15 +65,15 @@ interface Wanted {
 }
 
 /** Returns a token from the environment, a stored one, or a new one for the user who is signed in. */
-export async function mcpCredential(where: Where): Promise<{ server: string; token: string; id?: string }> {
+export async function mcpCredential(where: ServerChoice): Promise<{ server: string; token: string; id?: string }> {
   const given = mcpTokenFromEnvironment()
-  if (given && where.server) return { server: serverOf(where.server), token: given }
+  if (given && where.server) return { server: parseServer(where.server), token: given }
   const who = signedInClient(where)
   const { server } = who.client
   const stored = storedTokens()[keyOf(who)]
   if (given) return { server, token: given }
-  if (stored && !endsSoon(stored)) return { server, token: stored.token, id: stored.id }
-  const renewed = await keepToken(who).catch((error: unknown) => {
+  if (stored && !expiresSoon(stored)) return { server, token: stored.token, id: stored.id }
+  const renewed = await storeNewToken(who).catch((error: unknown) => {
     // The stored one may still work.
     if (stored) return stored
     throw error
@@ -82,23 +82,23 @@ export async function mcpCredential(where: Where): Promise<{ server: string; tok
 }
 
 /** Creates and stores a token for `tutti mcp` in this folder, and revokes the one it replaces. */
-export async function keepToken(
+export async function storeNewToken(
   who: ReturnType<typeof signedInClient>,
   expiresInDays?: number,
 ): Promise<Required<StoredToken>> {
   const { client } = who
   const projectId = linkedProject(client.server)?.project
-  const made = await makeToken(client, {
+  const made = await createToken(client, {
     name: hostname(),
     ...(projectId && { projectId }),
     ...(expiresInDays && { expiresInDays }),
   })
   const fresh = { id: made.id, token: String(made.token), expiresAt: made.expiresAt }
   const before = storedTokens()[keyOf(who)]
-  await change((tokens) => {
+  await changeTokens((tokens) => {
     tokens[keyOf(who)] = fresh
   })
-  await revoke(client, before)
+  await revokeToken(client, before)
   return fresh
 }
 
@@ -106,7 +106,7 @@ export async function keepToken(
 export async function revokeSecret(client: Client, secret: string): Promise<void> {
   const same: McpToken[] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page = await client.get<McpTokenPage>(query('/api/mcp-tokens', { limit: 200, cursor }))
+    const page = await client.get<McpTokenPage>(withQuery('/api/mcp-tokens', { limit: 200, cursor }))
     same.push(
       ...page.items.filter(
         ({ prefix, last4, revokedAt }) => !revokedAt && secret.startsWith(prefix) && secret.endsWith(last4),
@@ -114,24 +114,24 @@ export async function revokeSecret(client: Client, secret: string): Promise<void
     )
     cursor = page.nextCursor
   }
-  if (same.length === 1) await revoke(client, { id: (same[0] as McpToken).id })
+  if (same.length === 1) await revokeToken(client, { id: (same[0] as McpToken).id })
 }
 
-export const revoke = (client: Client, token: Pick<StoredToken, 'id'> | undefined): Promise<unknown> =>
-  token ? client.request('DELETE', at('/api/mcp-tokens/:id', token.id)).catch(() => undefined) : Promise.resolve()
+export const revokeToken = (client: Client, token: Pick<StoredToken, 'id'> | undefined): Promise<unknown> =>
+  token ? client.request('DELETE', pathTo('/api/mcp-tokens/:id', token.id)).catch(() => undefined) : Promise.resolve()
 
 /** Revokes the tokens of a user who signs out. Must run before the session ends, which it needs. */
 export async function forgetTokens(who: SignedIn, client: Client): Promise<void> {
   const own = Object.entries(storedTokens()).filter(([key]) => `${key} `.startsWith(`${ownerOf(who)} `))
   if (own.length === 0) return
-  await change((tokens) => {
+  await changeTokens((tokens) => {
     for (const [key] of own) delete tokens[key]
   })
-  for (const [, token] of own) await revoke(client, token)
+  for (const [, token] of own) await revokeToken(client, token)
 }
 
 /** Creates an MCP token (default: for the current team). */
-export async function makeToken(client: Client, wanted: Wanted): Promise<McpTokenCreated> {
+export async function createToken(client: Client, wanted: TokenRequest): Promise<McpTokenCreated> {
   try {
     const organizationId = wanted.organizationId ?? (await client.get<Organization>('/api/team')).id
     return await client.post<McpTokenCreated>('/api/mcp-tokens', {

@@ -13,7 +13,7 @@ import { dirname } from 'node:path'
 import { applyEdits, type FormattingOptions, format, modify } from 'jsonc-parser'
 import { toml } from '../../src/clients.ts'
 import { Refusal } from '../terminal/refusal.ts'
-import { git } from './git.ts'
+import { runGit } from './git.ts'
 
 /** Settings files of other programs, JSON with comments or TOML, which are changed without losing what users wrote. */
 type Settings = Record<string, unknown>
@@ -21,7 +21,7 @@ export type Key = string | number
 
 const isToml = (file: string): boolean => file.endsWith('.toml')
 
-export const textOf = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '')
+export const readText = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '')
 
 /** Returns undefined when the text cannot be parsed, or is not an object. */
 function parseSettings(file: string, text: string): Settings | undefined {
@@ -35,7 +35,7 @@ function parseSettings(file: string, text: string): Settings | undefined {
   return undefined
 }
 
-export function readSettings(file: string, text = textOf(file)): Settings {
+export function readSettings(file: string, text = readText(file)): Settings {
   const settings = parseSettings(file, text)
   if (!settings) throw new Refusal(`${file} cannot be parsed. Fix it first, or use --print and add the entry yourself.`)
   return settings
@@ -48,7 +48,7 @@ export const valueAt = (settings: Settings, path: readonly Key[]): unknown =>
  * Returns the file's text with one value set, and comments and order kept. Parses the result again and refuses
  * the edit if anything but that value would change.
  */
-export function editSettings(file: string, path: readonly Key[], value: unknown, text = textOf(file)): string {
+export function editSettings(file: string, path: readonly Key[], value: unknown, text = readText(file)): string {
   const before = readSettings(file, text)
   const after = isToml(file) ? setToml(text, path as string[], value as Settings) : setJson(text, path, value)
   if (after === undefined || !Bun.deepEquals(parseSettings(file, after), withValue(before, path, value)))
@@ -137,7 +137,7 @@ export function isInGit(file: string): boolean {
   const target = existsSync(file) ? realpathSync(file) : file
   let folder = dirname(target)
   while (!existsSync(folder)) folder = dirname(folder)
-  if (git(folder, 'rev-parse', '--is-inside-work-tree')?.trim() !== 'true') return false
-  const succeeds = (...args: string[]) => git(folder, ...args) !== undefined
+  if (runGit(folder, 'rev-parse', '--is-inside-work-tree')?.trim() !== 'true') return false
+  const succeeds = (...args: string[]) => runGit(folder, ...args) !== undefined
   return succeeds('ls-files', '--error-unmatch', target) || !succeeds('check-ignore', '-q', target)
 }

@@ -1,6 +1,6 @@
-import { AppError, codes, type ErrorCode, factsOf, type Problem, type WayOut } from '../../src/errors.ts'
+import { AppError, codes, type ErrorCode, type Problem, publicFacts, type WayOut } from '../../src/errors.ts'
 import { version } from '../../src/version.ts'
-import { plain } from '../terminal/output.ts'
+import { safeLine } from '../terminal/output.ts'
 
 const LIMIT_MS = 30_000
 /** An access token is renewed this long before it expires. */
@@ -10,7 +10,7 @@ const EARLY_MS = 30_000
  * Paths that name a team themselves, and are requested without the chosen one: users who were removed from their team
  * must still be able to see that and choose another.
  */
-const namesItsTeam = /^\/api\/(teams|invites|auth)\b/
+const teamlessPaths = /^\/api\/(teams|invites|auth)\b/
 
 export interface Credential {
   token: string
@@ -20,7 +20,7 @@ export interface Credential {
 }
 
 /** Stores a credential. */
-export interface Keeper {
+export interface CredentialStore {
   credential(): Credential | undefined
   /** Renews it, unless another process has just done so: using a refresh token twice ends the session. */
   renew(stale: Credential, exchange: (refreshToken: string) => Promise<Credential>): Promise<Credential>
@@ -32,7 +32,7 @@ export interface Keeper {
 export class Client {
   constructor(
     readonly server: string,
-    readonly keeper?: Keeper,
+    readonly keeper?: CredentialStore,
     readonly kind: 'device' | 'api_key' = 'device',
     /** Name of the user's profile. */
     readonly profile?: string,
@@ -44,8 +44,8 @@ export class Client {
   post = <T>(path: string, body: object = {}): Promise<T> => this.request<T>('POST', path, body)
 
   async request<T>(method: string, path: string, body?: object): Promise<T> {
-    const team = namesItsTeam.test(path) ? undefined : this.team
-    const send = (token?: string) => ask<T>(this.server, method, path, body, token, team)
+    const team = teamlessPaths.test(path) ? undefined : this.team
+    const send = (token?: string) => sendRequest<T>(this.server, method, path, body, token, team)
     return this.#withToken(send)
   }
 
@@ -74,23 +74,23 @@ export class Client {
 
   async #renew(stale: Credential): Promise<Credential> {
     const exchange = (refreshToken: string) =>
-      ask<Credential>(this.server, 'POST', '/api/auth/refresh', { refreshToken })
+      sendRequest<Credential>(this.server, 'POST', '/api/auth/refresh', { refreshToken })
     return this.keeper?.renew(stale, exchange) ?? stale
   }
 }
 
 /** Returns the status and version of a server. Works also while its database is unavailable. */
-export async function health(server: string): Promise<{ status: string; version: string }> {
-  const response = await reach(server, '/health', { method: 'GET' })
+export async function fetchHealth(server: string): Promise<{ status: string; version: string }> {
+  const response = await fetchPath(server, '/health', { method: 'GET' })
   const { status, version } = ((await response.json().catch(() => undefined)) ?? {}) as {
     status?: unknown
     version?: unknown
   }
-  if (typeof status !== 'string' || typeof version !== 'string') throw stranger(server, response.status)
-  return { status: plain(status), version: plain(version) }
+  if (typeof status !== 'string' || typeof version !== 'string') throw notTuttiError(server, response.status)
+  return { status: safeLine(status), version: safeLine(version) }
 }
 
-async function ask<T>(
+async function sendRequest<T>(
   server: string,
   method: string,
   path: string,
@@ -98,7 +98,7 @@ async function ask<T>(
   token?: string,
   team?: string,
 ): Promise<T> {
-  const response = await reach(server, path, {
+  const response = await fetchPath(server, path, {
     method,
     headers: {
       ...(body && { 'content-type': 'application/json' }),
@@ -110,7 +110,8 @@ async function ask<T>(
   const type = response.headers.get('content-type')?.split(';')[0]
   const ours = type === 'application/problem+json' || (response.ok && type === 'application/json')
   const answer = ours ? await response.json().catch(() => undefined) : undefined
-  if (answer === undefined) throw isDown(response) ? down(server, response.status) : stranger(server, response.status)
+  if (answer === undefined)
+    throw isDown(response) ? serverDownError(server, response.status) : notTuttiError(server, response.status)
   if (!response.ok) throw fromProblem(answer as Problem, response, server, team)
   return answer as T
 }
@@ -143,10 +144,10 @@ async function openStream(server: string, path: string, { accept, token, team, s
   if (response.ok && response.body) return response.body
   const problem = (await response.json().catch(() => undefined)) as Problem | undefined
   if (problem) throw fromProblem(problem, response, server, team)
-  throw isDown(response) ? down(server, response.status) : stranger(server, response.status)
+  throw isDown(response) ? serverDownError(server, response.status) : notTuttiError(server, response.status)
 }
 
-async function reach(server: string, path: string, init: RequestInit): Promise<Response> {
+async function fetchPath(server: string, path: string, init: RequestInit): Promise<Response> {
   try {
     const response = await fetch(server + path, {
       ...init,
@@ -163,7 +164,7 @@ async function reach(server: string, path: string, init: RequestInit): Promise<R
     const to = response.headers.get('location') ?? ''
     throw new AppError(
       'upstream_failed',
-      `${server} redirects to ${plain(to) || 'another address'}. Use that address instead.`,
+      `${server} redirects to ${safeLine(to) || 'another address'}. Use that address instead.`,
     )
   } catch (error) {
     if (error instanceof AppError) throw error
@@ -177,7 +178,7 @@ async function reach(server: string, path: string, init: RequestInit): Promise<R
   }
 }
 
-const stranger = (server: string, status: number): AppError =>
+const notTuttiError = (server: string, status: number): AppError =>
   new AppError(
     'upstream_failed',
     `The server at ${server} is not a Tutti server (status ${status}). Is the address right?`,
@@ -185,18 +186,18 @@ const stranger = (server: string, status: number): AppError =>
 
 /** A proxy reports that the server behind it does not respond. */
 const isDown = ({ status }: Response): boolean => status >= 502 && status <= 504
-const down = (server: string, status: number): AppError =>
+const serverDownError = (server: string, status: number): AppError =>
   new AppError('unavailable', `${server} does not respond at the moment (status ${status}). Try again later.`)
 
 /** Drops list items that are not objects: the response of a server is not trusted. */
-const objects = <T extends object>(list: T[] | undefined): T[] | undefined =>
+const onlyObjects = <T extends object>(list: T[] | undefined): T[] | undefined =>
   Array.isArray(list) ? list.filter((item) => typeof item === 'object' && item !== null) : undefined
 const waysOut = (next: WayOut[] | undefined, server: string): WayOut[] | undefined =>
-  objects(next)?.map((way) => ({
+  onlyObjects(next)?.map((way) => ({
     ...way,
-    ...(way.page && { page: server + plain(String(way.page)) }),
-    ...(way.route && { route: plain(String(way.route)) }),
-    ...(way.command && { command: plain(String(way.command)) }),
+    ...(way.page && { page: server + safeLine(String(way.page)) }),
+    ...(way.route && { route: safeLine(String(way.route)) }),
+    ...(way.command && { command: safeLine(String(way.command)) }),
   }))
 
 /** Returns who holds a task, or undefined if the server sent something else. */
@@ -221,9 +222,9 @@ function fromProblem(problem: Problem, { headers }: Response, server: string, te
   const known = [code, String(code).split('.')[0]].find((c): c is ErrorCode => Object.hasOwn(codes, String(c)))
   const byStatus = (Object.keys(codes) as ErrorCode[]).find((c) => codes[c][0] === status)
   const wait = Number(headers.get('retry-after')) || undefined
-  return new AppError(known ?? byStatus ?? 'internal', plain(String(detail)), {
-    ...factsOf(problem),
-    missing: objects(problem.missing),
+  return new AppError(known ?? byStatus ?? 'internal', safeLine(String(detail)), {
+    ...publicFacts(problem),
+    missing: onlyObjects(problem.missing),
     held: heldOf(problem.held),
     next: waysOut(problem.next, server),
     retryAfter: wait,

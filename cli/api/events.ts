@@ -2,13 +2,13 @@ import { AppError, type CodeFamily, familyOf } from '../../src/errors.ts'
 import type { LiveEvent } from '../../src/features/hub/schema.ts'
 import type { Notice } from '../../src/live/messages.ts'
 import type { Client } from './client.ts'
-import { signedOut } from './profiles.ts'
-import { query } from './reference.ts'
+import { signedOutError } from './profiles.ts'
+import { withQuery } from './reference.ts'
 
 /** A message of the server: an event, which has no `op`, or a notice. */
 export type Message = (LiveEvent & { op?: undefined }) | Notice | { op: 'close'; code: number; reason: string }
 
-interface Following {
+interface FollowOptions {
   /** Keep trying even if the first connection fails. */
   patient?: true
   /** Called when a connection was lost and another will be tried. */
@@ -24,18 +24,18 @@ const LONGEST_PAUSE_MS = 30_000
  * Yields the messages of the topics until the signal fires. Reconnects after a lost connection and continues at the
  * last cursor, so that no event is missed or repeated. Throws when another attempt cannot help.
  */
-export async function* follow(
+export async function* followEvents(
   client: Client,
   topics: readonly string[],
   signal: AbortSignal,
-  { patient, onLost }: Following = {},
+  { patient, onLost }: FollowOptions = {},
 ): AsyncGenerator<Message> {
   let cursor: string | undefined
   let failures = 0
   let isConnected = patient === true
   while (!signal.aborted) {
     try {
-      for await (const message of connection(client, topics, cursor, signal)) {
+      for await (const message of readConnection(client, topics, cursor, signal)) {
         isConnected = true
         failures = 0
         cursor = cursorAfter(message, cursor)
@@ -46,7 +46,7 @@ export async function* follow(
       if (!isConnected || isFinal(error)) throw error
     }
     if (failures === 0 && !signal.aborted) onLost?.()
-    await pause(Math.random() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures++), signal)
+    await sleepUnless(Math.random() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures++), signal)
   }
 }
 
@@ -65,18 +65,18 @@ function cursorAfter(message: Message, before: string | undefined): string | und
   }
 }
 
-const final: ReadonlySet<CodeFamily> = new Set(['unauthenticated', 'forbidden', 'not_found', 'invalid'] as const)
-const isFinal = (error: unknown): boolean => error instanceof AppError && final.has(familyOf(error.code))
+const finalCodes: ReadonlySet<CodeFamily> = new Set(['unauthenticated', 'forbidden', 'not_found', 'invalid'] as const)
+const isFinal = (error: unknown): boolean => error instanceof AppError && finalCodes.has(familyOf(error.code))
 
 /** Yields the messages of one connection. */
-async function* connection(
+async function* readConnection(
   client: Client,
   topics: readonly string[],
   cursor: string | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<Message> {
   const ended = new AbortController()
-  const path = query('/api/events', { topics: topics.join(',') || undefined, cursor })
+  const path = withQuery('/api/events', { topics: topics.join(',') || undefined, cursor })
   let silence: Timer | undefined
   const heard = () => {
     clearTimeout(silence)
@@ -86,7 +86,7 @@ async function* connection(
     heard()
     const stream = await client.open(path, 'text/event-stream', AbortSignal.any([signal, ended.signal]))
     for await (const message of messagesIn(stream, heard)) {
-      if (message.op === 'close') throw closed(client, message)
+      if (message.op === 'close') throw closeError(client, message)
       yield message
     }
   } finally {
@@ -95,8 +95,8 @@ async function* connection(
   }
 }
 
-function closed({ server }: Client, { code, reason }: { code: number; reason: string }): AppError {
-  if (code === 4401) return signedOut(server)
+function closeError({ server }: Client, { code, reason }: { code: number; reason: string }): AppError {
+  if (code === 4401) return signedOutError(server)
   return new AppError(code === 4403 ? 'forbidden' : 'unavailable', `${reason}.`)
 }
 
@@ -124,7 +124,7 @@ export function stopSignal(): AbortSignal {
 }
 
 /** Resolves after this time, or when the signal fires. */
-export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+export const sleepUnless = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer)

@@ -14,8 +14,8 @@ import { join } from 'node:path'
 import { AppError } from '../../src/errors.ts'
 import { configFolder } from '../terminal/environment.ts'
 import { Refusal } from '../terminal/refusal.ts'
-import { Client, type Credential, type Keeper } from './client.ts'
-import { linkedTeam } from './linked.ts'
+import { Client, type Credential, type CredentialStore } from './client.ts'
+import { linkedTeam } from './project-link.ts'
 
 /** A server and the user's account there. Without a token, the user has signed out. */
 export interface Profile extends Partial<Credential> {
@@ -35,17 +35,17 @@ export interface Profiles {
 }
 
 /** The options that choose the server of a command. */
-export interface Where {
+export interface ServerChoice {
   profile?: string
   server?: string
 }
 
-const file = (): string => join(configFolder(), 'credentials.json')
+const credentialsPath = (): string => join(configFolder(), 'credentials.json')
 
 // ---- the file
 
 export function readProfiles(): Profiles {
-  const path = file()
+  const path = credentialsPath()
   if (!existsSync(path)) return { current: null, all: new Map() }
   if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0)
     throw new Refusal(`${path} contains your credentials and can be read by others. Run: chmod 600 ${path}`)
@@ -60,12 +60,12 @@ export function readProfiles(): Profiles {
   }
 }
 
-const textOf = ({ current, all }: Profiles): string =>
+const profilesText = ({ current, all }: Profiles): string =>
   `${JSON.stringify({ current, profiles: Object.fromEntries(all) }, null, 2)}\n`
 
 /** Writes the file completely or not at all. Others can never read it, not even for a moment. */
 function writeProfiles(text: string): void {
-  const path = file()
+  const path = credentialsPath()
   const fresh = `${path}.${process.pid}`
   try {
     // writeFileSync fails on a full disk, where a bare write would silently store only a part.
@@ -85,14 +85,14 @@ export async function changeProfiles<T>(work: (profiles: Profiles) => Promise<T>
   const folder = configFolder()
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   chmodSync(folder, 0o700)
-  const unlock = await lock(join(folder, 'credentials.lock'))
+  const unlock = await acquireLock(join(folder, 'credentials.lock'))
   try {
     const profiles = readProfiles()
-    const before = textOf(profiles)
+    const before = profilesText(profiles)
     try {
       return await work(profiles)
     } finally {
-      const after = textOf(profiles)
+      const after = profilesText(profiles)
       if (after !== before) writeProfiles(after)
     }
   } finally {
@@ -104,7 +104,7 @@ export async function changeProfiles<T>(work: (profiles: Profiles) => Promise<T>
 const WAIT_MS = 45_000
 
 /** Takes a lock that the kernel releases when the process ends, however it ends, so it never becomes stale. */
-export async function lock(path: string): Promise<() => void> {
+export async function acquireLock(path: string): Promise<() => void> {
   const { Database } = await import('bun:sqlite')
   closeSync(openSync(path, 'a', 0o600))
   const db = new Database(path)
@@ -128,7 +128,7 @@ export async function lock(path: string): Promise<() => void> {
 export const isLocal = (hostname: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
 
 /** Accepts `tutti.example.com` too. Without a scheme it is https, or http for this computer. */
-export function serverOf(text: string): string {
+export function parseServer(text: string): string {
   const bare = /^https?:\/\//i.test(text)
     ? text
     : `${isLocal(URL.parse(`http://${text}`)?.hostname ?? '') ? 'http' : 'https'}://${text}`
@@ -139,7 +139,7 @@ export function serverOf(text: string): string {
 }
 
 export function selectProfile(
-  { profile, server }: Where,
+  { profile, server }: ServerChoice,
   { current, all }: Profiles = readProfiles(),
 ): [string, Profile] | undefined {
   if (profile !== undefined) {
@@ -150,29 +150,29 @@ export function selectProfile(
         `Profile ${profile} not found. ${all.size ? `Your profiles: ${names}` : 'You have no profiles'}.`,
         4,
       )
-    if (server !== undefined && serverOf(server) !== found.server)
+    if (server !== undefined && parseServer(server) !== found.server)
       throw new Refusal(`The profile ${profile} is for ${found.server}.`)
     return [profile, found]
   }
   const chosen = current === null ? undefined : all.get(current)
   if (server === undefined) return chosen && [current as string, chosen]
-  const origin = serverOf(server)
+  const origin = parseServer(server)
   return chosen?.server === origin ? [current as string, chosen] : [...all].find(([, p]) => p.server === origin)
 }
 
-export const signedOut = (server?: string): AppError =>
+export const signedOutError = (server?: string): AppError =>
   new AppError(
     'unauthenticated',
     `You are not signed in${server ? ` to ${server}` : ''}. Run: tutti login ${server ?? '<address>'}`,
   )
 
 /** Returns a client for commands that need a signed-in user. */
-export function signedInClient(where: Where): { name: string; profile: Profile; client: Client } {
+export function signedInClient(where: ServerChoice): { name: string; profile: Profile; client: Client } {
   const [name, profile] = selectProfile(where) ?? []
-  if (!name || !profile?.token) throw signedOut(profile?.server ?? (where.server && serverOf(where.server)))
+  if (!name || !profile?.token) throw signedOutError(profile?.server ?? (where.server && parseServer(where.server)))
   const team = linkedTeam(profile.server) ?? profile.team
   const kind = profile.kind === 'api_key' ? 'api_key' : 'device'
-  return { name, profile, client: new Client(profile.server, stored(name, profile), kind, name, team) }
+  return { name, profile, client: new Client(profile.server, profileCredentials(name, profile), kind, name, team) }
 }
 
 export const chooseTeam = (name: string, team: string): Promise<void> =>
@@ -184,7 +184,7 @@ export const chooseTeam = (name: string, team: string): Promise<void> =>
 const credentialOf = ({ token, refreshToken, expiresAt }: Profile): Credential | undefined =>
   token ? { token, refreshToken, expiresAt } : undefined
 
-function stored(name: string, profile: Profile): Keeper {
+function profileCredentials(name: string, profile: Profile): CredentialStore {
   let held = credentialOf(profile)
   return {
     credential: () => held,
@@ -192,7 +192,7 @@ function stored(name: string, profile: Profile): Keeper {
       held = await changeProfiles(async ({ all }) => {
         const now = all.get(name)
         const credential = now && credentialOf(now)
-        if (!now || !credential?.refreshToken) throw signedOut(profile.server)
+        if (!now || !credential?.refreshToken) throw signedOutError(profile.server)
         // Compares refresh tokens: two renewals within a second can return the same access token.
         if (credential.refreshToken !== stale.refreshToken) return credential
         try {
@@ -201,7 +201,7 @@ function stored(name: string, profile: Profile): Keeper {
           return { token, refreshToken, expiresAt }
         } catch (error) {
           if (!(error instanceof AppError) || error.code !== 'unauthenticated') throw error
-          forget(now)
+          deleteCredential(now)
           throw new AppError(
             'unauthenticated',
             `Your session on ${profile.server} has ended. Run: tutti login ${profile.server}`,
@@ -213,14 +213,14 @@ function stored(name: string, profile: Profile): Keeper {
   }
 }
 
-const forget = (profile: Profile): void => {
+const deleteCredential = (profile: Profile): void => {
   delete profile.token
   delete profile.refreshToken
   delete profile.expiresAt
 }
 
 /** Keeps a credential in memory only. */
-export function passing(first: Credential): Keeper {
+export function memoryCredentials(first: Credential): CredentialStore {
   let held = first
   return {
     credential: () => held,

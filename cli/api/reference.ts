@@ -7,22 +7,22 @@ import type { Client } from './client.ts'
  * filters and some fields accept only ids.
  */
 
-export const at = (path: string, ...refs: (string | undefined)[]): string =>
+export const pathTo = (path: string, ...refs: (string | undefined)[]): string =>
   path.replace(/:\w+/g, () => encodeURIComponent(refs.shift() ?? ''))
 
-export function query(path: string, values: Record<string, unknown>): string {
+export function withQuery(path: string, values: Record<string, unknown>): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(values)) if (value !== undefined) search.set(name, String(value))
   return search.size > 0 ? `${path}?${search}` : path
 }
 
-export async function idOf(client: Client, path: string, ref: string): Promise<string> {
-  return isId(ref) ? ref : (await client.get<{ id: string }>(at(`${path}/:ref`, ref))).id
+export async function findId(client: Client, path: string, ref: string): Promise<string> {
+  return isId(ref) ? ref : (await client.get<{ id: string }>(pathTo(`${path}/:ref`, ref))).id
 }
-export const projectId = (client: Client, ref: string): Promise<string> => idOf(client, '/api/projects', ref)
+export const findProjectId = (client: Client, ref: string): Promise<string> => findId(client, '/api/projects', ref)
 
 /** Returns the id of the team that the user works with. */
-export const currentTeam = async (client: Client): Promise<string> =>
+export const currentTeamId = async (client: Client): Promise<string> =>
   client.team ?? (await client.get<{ id: string }>('/api/team')).id
 
 interface Named {
@@ -37,7 +37,7 @@ interface Named {
  * Finds one item of a list by id, slug, e-mail address, name, title or the beginning of its id, where the API accepts
  * only ids.
  */
-export async function itemIn<T extends Named>(
+export async function findItem<T extends Named>(
   client: Client,
   path: string,
   what: string,
@@ -47,7 +47,7 @@ export async function itemIn<T extends Named>(
   const items: T[] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page = await client.get<{ items: T[]; nextCursor: string | null }>(
-      query(path, { ...filters, limit: 200, cursor }),
+      withQuery(path, { ...filters, limit: 200, cursor }),
     )
     items.push(...page.items)
     cursor = page.nextCursor
@@ -70,10 +70,10 @@ export async function itemIn<T extends Named>(
 }
 
 /** Returns the id of one of the user's few items. An id is not looked up. */
-export const amongMine = async (
+export const findOwnId = async (
   client: Client,
   path: string,
   what: string,
   ref: string,
   filters?: Record<string, unknown>,
-): Promise<string> => (isId(ref) ? ref : (await itemIn(client, path, what, ref, filters)).id)
+): Promise<string> => (isId(ref) ? ref : (await findItem(client, path, what, ref, filters)).id)

@@ -1,55 +1,55 @@
 import { chmodSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Question } from '../../src/tunnel/actions/action.ts'
-import type { Served } from '../../src/tunnel/agent.ts'
-import type { Kept } from '../../src/tunnel/local.ts'
+import type { ConfirmationRequest } from '../../src/tunnel/actions/action.ts'
+import type { ServedRequest } from '../../src/tunnel/agent.ts'
+import type { RecordedRequest } from '../../src/tunnel/local-service.ts'
 import { configFolder, isTerminal } from '../terminal/environment.ts'
-import { note, plain } from '../terminal/output.ts'
+import { printNote, safeLine } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
 
 /** The socket of the tunnel that runs on this machine. Its folder is readable by its user alone. */
 const controlPath = (): string => join(configFolder(), 'tunnel.sock')
 
 /** A request in the log of the machine. */
-export interface Entry extends Served {
+export interface LogEntry extends ServedRequest {
   n: number
   at: string
 }
 
 /** What other commands on this machine can ask of the running tunnel. */
-interface Control {
+interface TunnelControl {
   slug: string
-  log: Log
+  log: RequestLog
   isOnline(): boolean
-  pending(): Question[]
+  pending(): ConfirmationRequest[]
   /** Returns whether the question was waiting. */
   confirm(id: string, isAgreed: boolean): boolean
   replay(n: number): Promise<{ status: number; body: string } | undefined>
   stop(): void
 }
 
-const MOST = 200
+const MAX_ENTRIES = 200
 
 /** The request log and the pending confirmations of the running tunnel. */
-export class Desk {
-  readonly #log = new Log()
-  readonly #kept = new Map<number, Kept>()
-  readonly #pending = new Map<string, { question: Question; answer(isAgreed: boolean): void }>()
+export class TunnelConsole {
+  readonly #log = new RequestLog()
+  readonly #kept = new Map<number, RecordedRequest>()
+  readonly #pending = new Map<string, { question: ConfirmationRequest; answer(isAgreed: boolean): void }>()
   #isReading = false
   /** The machine is connected to its server. */
   isOnline = false
 
   constructor(private readonly json: boolean | undefined) {}
 
-  served(served: Served, kept: Kept | undefined): Entry {
+  record(served: ServedRequest, kept: RecordedRequest | undefined): LogEntry {
     const entry = this.#log.add(served)
     if (kept) this.#kept.set(entry.n, kept)
-    this.#kept.delete(entry.n - MOST)
+    this.#kept.delete(entry.n - MAX_ENTRIES)
     return entry
   }
 
   /** Resolves with the decision; with false if the signal fires first. */
-  ask(question: Question, signal: AbortSignal): Promise<boolean> {
+  requestConfirmation(question: ConfirmationRequest, signal: AbortSignal): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const answer = (isAgreed: boolean) => {
       this.#pending.delete(question.id)
@@ -59,12 +59,12 @@ export class Desk {
     signal.addEventListener('abort', () => answer(false), { once: true })
     const { id, user, what } = question
     if (this.json) console.log(JSON.stringify({ confirm: id, user: user.email, what }))
-    else note(`${plain(user.email)} wants to run: ${plain(what)}. Allow it with: tutti tunnel confirm ${id}`)
+    else printNote(`${safeLine(user.email)} wants to run: ${safeLine(what)}. Allow it with: tutti tunnel confirm ${id}`)
     this.#read()
     return promise
   }
 
-  control(slug: string, stop: () => void): Control {
+  control(slug: string, stop: () => void): TunnelControl {
     return {
       slug,
       stop,
@@ -78,7 +78,7 @@ export class Desk {
       },
       replay: async (n) => {
         const kept = this.#kept.get(n)
-        return kept && !kept.isCut ? kept.repeat().catch(() => ({ status: 502, body: '' })) : undefined
+        return kept && !kept.isTruncated ? kept.replay().catch(() => ({ status: 502, body: '' })) : undefined
       },
     }
   }
@@ -87,7 +87,7 @@ export class Desk {
   #read(): void {
     if (this.#isReading || this.json || !isTerminal(2) || !process.stdin.isTTY) return
     this.#isReading = true
-    note('Press y and Enter to allow it, n and Enter to decline.')
+    printNote('Press y and Enter to allow it, n and Enter to decline.')
     process.stdin.setEncoding('utf8').on('data', (text: string) => {
       const [first] = this.#pending.values()
       if (/^y(es)?\s*$/i.test(text)) first?.answer(true)
@@ -98,15 +98,15 @@ export class Desk {
 }
 
 /** The last requests, in memory only. */
-class Log {
-  readonly #entries: Entry[] = []
-  readonly #listeners = new Set<(entry: Entry) => void>()
+class RequestLog {
+  readonly #entries: LogEntry[] = []
+  readonly #listeners = new Set<(entry: LogEntry) => void>()
   #count = 0
 
-  add(served: Served): Entry {
+  add(served: ServedRequest): LogEntry {
     const entry = { n: ++this.#count, at: new Date().toISOString(), ...served }
     this.#entries.push(entry)
-    if (this.#entries.length > MOST) this.#entries.shift()
+    if (this.#entries.length > MAX_ENTRIES) this.#entries.shift()
     for (const listener of this.#listeners) listener(entry)
     return entry
   }
@@ -117,7 +117,7 @@ class Log {
     let end: (() => void) | undefined
     return new ReadableStream({
       start: (controller) => {
-        const send = (entry: Entry) => controller.enqueue(encoder.encode(`${JSON.stringify(entry)}\n`))
+        const send = (entry: LogEntry) => controller.enqueue(encoder.encode(`${JSON.stringify(entry)}\n`))
         for (const entry of this.#entries) send(entry)
         if (!follow) return controller.close()
         this.#listeners.add(send)
@@ -134,14 +134,14 @@ class Log {
 }
 
 /** Serves other commands on this machine. Returns a function that stops it. */
-export async function serveControl(control: Control): Promise<() => Promise<void>> {
+export async function serveControl(control: TunnelControl): Promise<() => Promise<void>> {
   const path = controlPath()
   if (existsSync(path)) {
-    if (await runningTunnel())
+    if (await findRunningTunnel())
       throw new Refusal('A tunnel is already running on this machine. Stop it first: tutti tunnel down', 5)
     rmSync(path)
   }
-  const server = Bun.serve({ unix: path, development: false, fetch: (request) => respond(control, request) })
+  const server = Bun.serve({ unix: path, development: false, fetch: (request) => handleControl(control, request) })
   chmodSync(path, 0o600)
   return async () => {
     await server.stop(true)
@@ -149,7 +149,7 @@ export async function serveControl(control: Control): Promise<() => Promise<void
   }
 }
 
-async function respond(control: Control, request: Request): Promise<Response> {
+async function handleControl(control: TunnelControl, request: Request): Promise<Response> {
   const { pathname, searchParams } = new URL(request.url)
   const [, what, which = ''] = pathname.split('/')
   if (request.method === 'GET' && what === '')
@@ -173,21 +173,21 @@ async function respond(control: Control, request: Request): Promise<Response> {
 }
 
 /** Returns the tunnel that runs on this machine. */
-export async function runningTunnel(): Promise<{ slug: string; pid: number; online: boolean } | undefined> {
-  return ask('/').then(
+export async function findRunningTunnel(): Promise<{ slug: string; pid: number; online: boolean } | undefined> {
+  return requestTunnel('/').then(
     (response) => response.json() as Promise<{ slug: string; pid: number; online: boolean }>,
     () => undefined,
   )
 }
 
 /** Asks the tunnel that runs on this machine. */
-async function ask(path: string, init: RequestInit = {}): Promise<Response> {
+async function requestTunnel(path: string, init: RequestInit = {}): Promise<Response> {
   return fetch(`http://tunnel${path}`, { ...init, unix: controlPath() })
 }
 
 /** Asks the tunnel that runs on this machine; refuses if there is none. */
 export async function askTunnel(path: string, init?: RequestInit): Promise<Response> {
-  const response = existsSync(controlPath()) ? await ask(path, init).catch(() => undefined) : undefined
+  const response = existsSync(controlPath()) ? await requestTunnel(path, init).catch(() => undefined) : undefined
   if (!response) throw new Refusal('No tunnel is running on this machine. Start it: tutti tunnel up', 4)
   return response
 }

@@ -1,16 +1,16 @@
 import { AppError, notFound } from '../../src/errors.ts'
 import type { AiSession, AiSessionPage, Message, Proposal, Source } from '../../src/features/assistant/schema.ts'
-import { linesOf } from '../../src/text/lines.ts'
+import { splitLines } from '../../src/text/lines.ts'
 import type { Client } from '../api/client.ts'
 import { stopSignal } from '../api/events.ts'
-import { helped } from '../api/hints.ts'
-import { linkedProject } from '../api/linked.ts'
-import { signedInClient, type Where } from '../api/profiles.ts'
-import { at, projectId } from '../api/reference.ts'
-import { dim, guarded, note, plain, print } from '../terminal/output.ts'
+import { withHints } from '../api/hints.ts'
+import { type ServerChoice, signedInClient } from '../api/profiles.ts'
+import { linkedProject } from '../api/project-link.ts'
+import { findProjectId, pathTo } from '../api/reference.ts'
+import { dim, printNote, printResult, safeLine, withoutControls } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
 
-interface Options extends Where {
+interface Options extends ServerChoice {
   json?: boolean
   project?: string
   allProjects?: boolean
@@ -19,47 +19,47 @@ interface Options extends Where {
 }
 
 /** Asks the assistant, and prints its answer as it is written, then its sources. Ctrl-C stops the answer. */
-export async function ask(words: string[], { json, ...options }: Options): Promise<void> {
+export async function askAssistant(words: string[], { json, ...options }: Options): Promise<void> {
   const { client } = signedInClient(options)
-  const [path, body] = await helped(client, () => requestOf(client, words.join(' '), options))
+  const [path, body] = await withHints(client, () => chatRequest(client, words.join(' '), options))
   const stop = stopSignal()
-  const stream = await helped(client, () => client.open(path, 'text/event-stream', stop, body))
-  const message = await answerIn(stream, stop, json ? () => undefined : say)
+  const stream = await withHints(client, () => client.open(path, 'text/event-stream', stop, body))
+  const message = await readAnswer(stream, stop, json ? () => undefined : writeText)
   if (message === undefined) return
   const { content, status, proposals, sessionId } = message
   const hasSaid = status === 'complete' || status === 'failed'
-  print(
+  printResult(
     json,
     message,
     ...(hasSaid ? [''] : [content]),
     ...sourceLines(client, message),
-    ...drafts(client, message, proposals),
+    ...proposalLines(client, message, proposals),
   )
   if (status === 'failed')
     throw new AppError(
       message.error ?? 'upstream_failed',
       'The chat model did not answer. The sources above are still valid.',
     )
-  if (!json) note(dim(`Continue with: tutti ask --chat ${sessionId.slice(0, 13)} …`, 2))
+  if (!json) printNote(dim(`Continue with: tutti ask --chat ${sessionId.slice(0, 13)} …`, 2))
 }
 
 /** Returns path and body of the request: in an existing chat, a chat about a repository, or a new chat. */
-async function requestOf(client: Client, question: string, options: Options): Promise<[string, object]> {
+async function chatRequest(client: Client, question: string, options: Options): Promise<[string, object]> {
   if (options.chat !== undefined && options.repo !== undefined)
     throw new Refusal('A chat already has its repository. Remove --repo.')
-  if (options.repo !== undefined) return [at('/api/repos/:ref/chat', options.repo), { prompt: question }]
-  const chat = options.chat === undefined ? await newChat(client, options) : await chatOf(client, options.chat)
-  return [at('/api/ai/sessions/:id/messages', chat), { content: question }]
+  if (options.repo !== undefined) return [pathTo('/api/repos/:ref/chat', options.repo), { prompt: question }]
+  const chat = options.chat === undefined ? await newChat(client, options) : await findChat(client, options.chat)
+  return [pathTo('/api/ai/sessions/:id/messages', chat), { content: question }]
 }
 
 async function newChat(client: Client, { project, allProjects }: Options): Promise<string> {
   const within = project ?? (allProjects ? undefined : linkedProject(client.server)?.project)
-  const about = within === undefined ? {} : { projectId: await projectId(client, within) }
+  const about = within === undefined ? {} : { projectId: await findProjectId(client, within) }
   return (await client.post<AiSession>('/api/ai/sessions', about)).id
 }
 
 /** Finds a chat by its id, by the beginning of it, or the latest. */
-async function chatOf(client: Client, ref: string): Promise<string> {
+async function findChat(client: Client, ref: string): Promise<string> {
   const { items } = await client.get<AiSessionPage>('/api/ai/sessions?limit=200')
   const found = ref === 'last' ? items[0] : items.find(({ id }) => ref.length >= 8 && id.startsWith(ref.toLowerCase()))
   if (!found) throw notFound('chat', ref)
@@ -67,14 +67,14 @@ async function chatOf(client: Client, ref: string): Promise<string> {
 }
 
 /** Reads the events of an answer; `onText` receives the text as it comes. Returns undefined if it was stopped. */
-async function answerIn(
+async function readAnswer(
   stream: ReadableStream<Uint8Array>,
   stop: AbortSignal,
   onText: (text: string) => void,
 ): Promise<Message | undefined> {
   let event = ''
   try {
-    for await (const line of linesOf(stream)) {
+    for await (const line of splitLines(stream)) {
       if (line.startsWith('event: ')) event = line.slice(7)
       if (!line.startsWith('data: ')) continue
       const data = JSON.parse(line.slice(6)) as { text?: string; message?: Message }
@@ -88,7 +88,7 @@ async function answerIn(
   throw new AppError('unavailable', 'The connection was lost before the answer was complete.')
 }
 
-const say = (text: string): void => void process.stdout.write(guarded(text, 1))
+const writeText = (text: string): void => void process.stdout.write(withoutControls(text, 1))
 
 /** Lists the sources that the answer cites, or all sources if it cites none. */
 function sourceLines({ server }: Client, { sources, citations }: Message): string[] {
@@ -97,16 +97,16 @@ function sourceLines({ server }: Client, { sources, citations }: Message): strin
   return [
     '',
     ...named.map(
-      (source) => `[${source.number}] ${source.kind} ${plain(source.title)}  ${dim(placeOf(server, source))}`,
+      (source) => `[${source.number}] ${source.kind} ${safeLine(source.title)}  ${dim(placeOf(server, source))}`,
     ),
   ]
 }
 
 /** Returns the address of the page that shows a source. A record's page has the path of the web API without `/api`. */
 const placeOf = (server: string, { kind, path, lines, url }: Source): string =>
-  plain(kind === 'file' ? (url ?? `${path}:${lines ?? ''}`) : `${server}${path.replace(/^\/api/, '')}`)
+  safeLine(kind === 'file' ? (url ?? `${path}:${lines ?? ''}`) : `${server}${path.replace(/^\/api/, '')}`)
 
-function drafts({ server }: Client, { sessionId }: Message, proposals: readonly Proposal[]): string[] {
+function proposalLines({ server }: Client, { sessionId }: Message, proposals: readonly Proposal[]): string[] {
   if (proposals.length === 0) return []
   return [
     '',
@@ -117,7 +117,7 @@ function drafts({ server }: Client, { sessionId }: Message, proposals: readonly 
 
 const titlesOf = (draft: Proposal['draft']): string =>
   'tasks' in draft
-    ? draft.tasks.map(({ title }) => plain(title)).join('; ')
+    ? draft.tasks.map(({ title }) => safeLine(title)).join('; ')
     : 'epics' in draft
-      ? draft.epics.map(({ title }) => plain(title)).join('; ')
-      : plain(draft.title)
+      ? draft.epics.map(({ title }) => safeLine(title)).join('; ')
+      : safeLine(draft.title)

@@ -2,7 +2,7 @@ import type { Command, Option } from 'commander'
 import { readProfiles } from '../api/profiles.ts'
 
 /** Prints the script for a shell. It calls `tutti complete` for suggestions, so it never gets out of date. */
-export function completion(shell: keyof typeof shells): void {
+export function printCompletion(shell: keyof typeof shells): void {
   console.log(shells[shell])
 }
 
@@ -10,7 +10,7 @@ export function completion(shell: keyof typeof shells): void {
  * Prints suggestions for the last word, one per line, with a description after a tab, or `:files` for the shell's own
  * file completion. Uses only what is known on this computer: pressing a key sends no request.
  */
-export function complete(words: readonly string[], program: Command): void {
+export function printSuggestions(words: readonly string[], program: Command): void {
   // bash splits `--status=todo`.
   const before = words.filter((word) => word !== '=')
   const current = before.pop() ?? ''
@@ -19,7 +19,7 @@ export function complete(words: readonly string[], program: Command): void {
   let open: Option | undefined
   for (const word of before) {
     if (open) open = undefined
-    else if (word.startsWith('-')) open = valued(at, word)
+    else if (word.startsWith('-')) open = optionWithValue(at, word)
     else {
       const next =
         given === 0 ? at.commands.find((command) => [command.name(), ...command.aliases()].includes(word)) : undefined
@@ -28,12 +28,12 @@ export function complete(words: readonly string[], program: Command): void {
     }
   }
   const [, name = '', value] = /^(--[\w-]+)=(.*)$/.exec(current) ?? []
-  const option = open ?? (value === undefined ? undefined : valued(at, name))
+  const option = open ?? (value === undefined ? undefined : optionWithValue(at, name))
   const offers = option
-    ? values(option.long === '--profile' ? PROFILE : placeholder(option), option.argChoices)
+    ? valueOffers(option.long === '--profile' ? PROFILE : placeholder(option), option.argChoices)
     : current.startsWith('-')
-      ? options(at)
-      : positional(at, given)
+      ? optionOffers(at)
+      : argumentOffers(at, given)
   for (const [word, about] of offers) {
     const whole = option && !open ? `${name}=${word}` : word
     if (word === FILES || whole.startsWith(current))
@@ -45,31 +45,31 @@ const FILES = ':files'
 const PROFILE = 'profile'
 type Offer = readonly [word: string, about?: string]
 
-const valued = (at: Command, word: string): Option | undefined =>
+const optionWithValue = (at: Command, word: string): Option | undefined =>
   at.options.find((o) => [o.short, o.long].includes(word) && (o.required || o.optional))
 /** Returns the name of an option's value: `binary` for `--file <binary>`. */
 const placeholder = ({ flags }: Option): string => /[<[]([\w-]+)/.exec(flags)?.[1] ?? ''
 
-function values(what: string, choices: readonly string[] | undefined): Offer[] {
+function valueOffers(what: string, choices: readonly string[] | undefined): Offer[] {
   if (choices) return choices.map((choice) => [choice])
   if (['file', 'response', 'binary', 'folder'].includes(what)) return [[FILES]]
   return what === PROFILE ? [...readProfiles().all].map(([name, { server }]) => [name, server]) : []
 }
 
-const options = (at: Command): Offer[] =>
+const optionOffers = (at: Command): Offer[] =>
   at
     .createHelp()
     .visibleOptions(at)
     .map((o) => [o.long ?? (o.short as string), o.description])
 
-function positional(at: Command, given: number): Offer[] {
+function argumentOffers(at: Command, given: number): Offer[] {
   const commands = given === 0 ? at.createHelp().visibleCommands(at) : []
   const argument = at.registeredArguments[given] ?? at.registeredArguments.findLast((a) => a.variadic)
   const offers: Offer[] = [
     ...commands.map((command): Offer => [command.name(), command.description()]),
-    ...(argument ? values(argument.name(), argument.argChoices) : []),
+    ...(argument ? valueOffers(argument.name(), argument.argChoices) : []),
   ]
-  return offers.length > 0 || argument ? offers : options(at)
+  return offers.length > 0 || argument ? offers : optionOffers(at)
 }
 
 const shells = {

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
-import { kindOf } from '../../src/auth/secrets.ts'
-import { AppError, isAway } from '../../src/errors.ts'
+import { secretKind } from '../../src/auth/secrets.ts'
+import { AppError, isUnavailable } from '../../src/errors.ts'
 import type { SignedIn } from '../../src/features/accounts/schema.ts'
 import type { DeviceStarted } from '../../src/features/devices/schema.ts'
 import type { User } from '../../src/features/users/schema.ts'
@@ -8,14 +8,14 @@ import { Client, type Credential } from '../api/client.ts'
 import {
   changeProfiles,
   isLocal,
+  memoryCredentials,
   type Profile,
   type Profiles,
-  passing,
+  parseServer,
   selectProfile,
-  serverOf,
 } from '../api/profiles.ts'
 import { hasBrowser } from '../terminal/environment.ts'
-import { bold, dim, note, plain, print } from '../terminal/output.ts'
+import { bold, dim, printNote, printResult, safeLine } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
 
 interface Options {
@@ -37,16 +37,16 @@ export async function login(
 ): Promise<void> {
   // Fails here if credentials cannot be stored, before the user is asked to approve anything.
   const profiles = await changeProfiles((profiles) => profiles)
-  const server = address === undefined ? defaultServer(profiles, name) : serverOf(address)
+  const server = address === undefined ? defaultServer(profiles, name) : parseServer(address)
   if (name !== undefined && !/^[\w.:-]{1,100}$/.test(name))
     throw new Refusal('A profile name may contain only letters, digits and . : _ -')
   const { protocol, hostname: host } = new URL(server)
   if (protocol === 'http:' && !isLocal(host))
-    note(
+    printNote(
       `Warning: the connection to ${server} is not encrypted. ` +
         `Others on the network can read it and take over your session.`,
     )
-  const profile = withToken ? await withKey(server) : await byCode(server, browser)
+  const profile = withToken ? await signInWithKey(server) : await signInByCode(server, browser)
   const called = name ?? new URL(server).host
   const before = await changeProfiles((profiles) => {
     const earlier = profiles.all.get(called)
@@ -57,8 +57,12 @@ export async function login(
   })
   await endSession(before).catch(() => undefined)
   const { user = null } = profile
-  const who = user ? `as ${bold(plain(user.name))} <${plain(user.email)}>` : 'with an API key'
-  print(json, { profile: called, server, user, credential: { kind: profile.kind } }, `Signed in to ${server} ${who}.`)
+  const who = user ? `as ${bold(safeLine(user.name))} <${safeLine(user.email)}>` : 'with an API key'
+  printResult(
+    json,
+    { profile: called, server, user, credential: { kind: profile.kind } },
+    `Signed in to ${server} ${who}.`,
+  )
 }
 
 /** Returns the server last used, or last used under this name (default: the server on this computer). */
@@ -70,19 +74,19 @@ function defaultServer(profiles: Profiles, name: string | undefined): string {
 /** Ends the session on the server. An API key stays, because others may use it. */
 async function endSession(profile: Profile | undefined): Promise<void> {
   if (profile?.kind === 'device' && profile.token)
-    await new Client(profile.server, passing(profile as Credential)).post('/api/auth/logout')
+    await new Client(profile.server, memoryCredentials(profile as Credential)).post('/api/auth/logout')
 }
 
 // ---- with an API key
 
-async function withKey(server: string): Promise<Profile> {
-  if (process.stdin.isTTY) note('Paste an API key (svc_…), then press Enter and Ctrl-D:')
+async function signInWithKey(server: string): Promise<Profile> {
+  if (process.stdin.isTTY) printNote('Paste an API key (svc_…), then press Enter and Ctrl-D:')
   const token = (await Bun.stdin.text()).trim()
-  const kind = kindOf(token)
+  const kind = secretKind(token)
   if (kind === 'mcp_live' || kind === 'mcp_test')
     throw new Refusal('This is an MCP token, which works only on /mcp. Create an API key instead.')
   if (kind !== 'api_key') throw new Refusal('Standard input is not a complete API key (svc_…).')
-  const client = new Client(server, passing({ token }))
+  const client = new Client(server, memoryCredentials({ token }))
   const user = await client.get<User>('/api/auth/me').catch((error: unknown) => {
     // A key with few scopes may not be allowed to read its user.
     if (error instanceof AppError && error.code === 'forbidden') return undefined
@@ -93,9 +97,9 @@ async function withKey(server: string): Promise<Profile> {
 
 // ---- by a code (RFC 8628)
 
-async function byCode(server: string, browser: boolean): Promise<Profile> {
+async function signInByCode(server: string, browser: boolean): Promise<Profile> {
   const stop = () => {
-    note('\nNot signed in.')
+    printNote('\nNot signed in.')
     process.exit(130)
   }
   process.once('SIGINT', stop)
@@ -107,11 +111,11 @@ async function byCode(server: string, browser: boolean): Promise<Profile> {
     throw new AppError('upstream_failed', `${server} returned no page for approving the sign-in.`)
   if (typeof started.userCode !== 'string' || !(started.expiresIn > 0))
     throw new AppError('upstream_failed', `${server} returned no valid code. Is this program up to date?`)
-  note(`To sign in to ${server}, open this page and enter the code:\n`)
-  note(`  ${page.href}\n  ${bold(plain(started.userCode), 2)}\n`)
-  if (browser && hasBrowser()) open(page.href)
-  note(dim(`Waiting up to ${Math.round(started.expiresIn / 60)} minutes. Press Ctrl-C to stop.`, 2))
-  const { token, refreshToken, expiresAt, user } = await approval(client, started)
+  printNote(`To sign in to ${server}, open this page and enter the code:\n`)
+  printNote(`  ${page.href}\n  ${bold(safeLine(started.userCode), 2)}\n`)
+  if (browser && hasBrowser()) openBrowser(page.href)
+  printNote(dim(`Waiting up to ${Math.round(started.expiresIn / 60)} minutes. Press Ctrl-C to stop.`, 2))
+  const { token, refreshToken, expiresAt, user } = await waitForApproval(client, started)
   process.off('SIGINT', stop)
   return {
     server,
@@ -124,7 +128,7 @@ async function byCode(server: string, browser: boolean): Promise<Profile> {
   }
 }
 
-async function approval(client: Client, { deviceCode, expiresIn, interval }: DeviceStarted): Promise<SignedIn> {
+async function waitForApproval(client: Client, { deviceCode, expiresIn, interval }: DeviceStarted): Promise<SignedIn> {
   const until = performance.now() + expiresIn * 1000
   // The default of RFC 8628, if the server sends no usable interval.
   let seconds = interval >= 1 ? interval : INTERVAL
@@ -133,7 +137,7 @@ async function approval(client: Client, { deviceCode, expiresIn, interval }: Dev
     const left = until - performance.now()
     const pause = Math.min(seconds * 2 ** failures * 1000, MAX_WAIT_MS)
     await Bun.sleep(Math.min(pause, Math.max(0, left)))
-    if (pause >= left) throw tooLate()
+    if (pause >= left) throw expiredError()
     try {
       return await client.post<SignedIn>('/api/auth/device/poll', { deviceCode })
     } catch (error) {
@@ -141,20 +145,20 @@ async function approval(client: Client, { deviceCode, expiresIn, interval }: Dev
       const { code, details } = error
       const reason = details.error
       // A restarting server or a dropped connection is no reason to give up: it retries with growing pauses.
-      const passes = isAway(code) || code === 'rate_limited'
+      const passes = isUnavailable(code) || code === 'rate_limited'
       if (!passes && !reason) throw error
       failures = passes ? failures + 1 : 0
       if (reason === 'slow_down') seconds += SLOWER
       if (reason === 'access_denied') throw new AppError('forbidden', 'The sign-in was denied.')
-      if (reason === 'expired_token') throw tooLate()
+      if (reason === 'expired_token') throw expiredError()
     }
   }
 }
 
-const tooLate = () => new AppError('gone', 'The code expired before it was approved. Run tutti login again.')
+const expiredError = () => new AppError('gone', 'The code expired before it was approved. Run tutti login again.')
 
 /** Opens a browser. Uses no shell, which could interpret parts of the address as commands. */
-function open(address: string): void {
+function openBrowser(address: string): void {
   const command = { darwin: ['open'], win32: ['rundll32', 'url.dll,FileProtocolHandler'] }[
     process.platform as string
   ] ?? ['xdg-open']

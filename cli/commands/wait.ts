@@ -2,17 +2,17 @@ import { AppError } from '../../src/errors.ts'
 import type { LiveEvent } from '../../src/features/hub/schema.ts'
 import type { Task } from '../../src/features/tasks/schema.ts'
 import type { FeatureDetail } from '../../src/features/workflow/schema.ts'
-import { statuses } from '../../src/records/work.ts'
+import { statuses } from '../../src/records/task-states.ts'
 import type { Client } from '../api/client.ts'
-import { follow } from '../api/events.ts'
-import { helped } from '../api/hints.ts'
-import { signedInClient, type Where } from '../api/profiles.ts'
-import { at } from '../api/reference.ts'
-import { plain, print } from '../terminal/output.ts'
+import { followEvents } from '../api/events.ts'
+import { withHints } from '../api/hints.ts'
+import { type ServerChoice, signedInClient } from '../api/profiles.ts'
+import { pathTo } from '../api/reference.ts'
+import { printResult, safeLine } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
-import { millisecondsOf } from '../terminal/times.ts'
+import { parseDuration } from '../terminal/times.ts'
 
-interface Options extends Where {
+interface Options extends ServerChoice {
   json?: boolean
   until: string
   timeout?: string
@@ -20,7 +20,7 @@ interface Options extends Where {
 }
 
 /** A task or feature as it is now. */
-interface Awaited {
+interface AwaitedRecord {
   kind: 'task' | 'feature'
   id: string
   /** The key of a task, the title of a feature. */
@@ -35,8 +35,8 @@ interface Awaited {
 const verdicts = ['approved', 'changes_requested'] as const
 
 /** Waits until one of the records, or all of them, have reached a state: reads them, then follows their events. */
-export async function wait(refs: string[], { json, until, timeout, all, ...where }: Options): Promise<void> {
-  const limit = timeout === undefined ? undefined : millisecondsOf(timeout)
+export async function waitForState(refs: string[], { json, until, timeout, all, ...where }: Options): Promise<void> {
+  const limit = timeout === undefined ? undefined : parseDuration(timeout)
   if (timeout !== undefined && limit === undefined)
     throw new Refusal(`${JSON.stringify(timeout)} is not a duration, such as 30s, 10m or 2h.`)
   const { client } = signedInClient(where)
@@ -44,14 +44,14 @@ export async function wait(refs: string[], { json, until, timeout, all, ...where
   const timer = limit === undefined ? undefined : setTimeout(() => stop.abort(), limit)
   try {
     const wanted = until.split(',').filter((word) => word !== '')
-    const found = await Promise.all(refs.map((ref) => helped(client, () => find(client, ref))))
-    const waiting = new Waiting(client, found, wanted, all === true)
+    const found = await Promise.all(refs.map((ref) => withHints(client, () => findRecord(client, ref))))
+    const waiting = new StateWait(client, found, wanted, all === true)
     await waiting.done(stop.signal)
     if (!waiting.isDone) throw new Refusal(`${waiting.open} after ${timeout}.`, 6)
-    print(
+    printResult(
       json,
       { items: waiting.finished.map(({ known: _, ...shown }) => shown) },
-      ...waiting.finished.map((one) => lineOf(one, wanted)),
+      ...waiting.finished.map((one) => reachedLine(one, wanted)),
     )
   } finally {
     clearTimeout(timer)
@@ -59,19 +59,19 @@ export async function wait(refs: string[], { json, until, timeout, all, ...where
   }
 }
 
-const lineOf = ({ name, status, reached }: Awaited, wanted: readonly string[]): string => {
+const reachedLine = ({ name, status, reached }: AwaitedRecord, wanted: readonly string[]): string => {
   const verdict = verdicts.find((one) => reached.includes(one))
   const isVerdict = verdict && wanted.some((word) => word === 'reviewed' || word === verdict)
-  return `${plain(name)} is ${plain(status)}${isVerdict ? `: ${verdict.replace('_', ' ')}` : ''}.`
+  return `${safeLine(name)} is ${safeLine(status)}${isVerdict ? `: ${verdict.replace('_', ' ')}` : ''}.`
 }
 
-class Waiting {
-  readonly #records: Map<string, Awaited>
+class StateWait {
+  readonly #records: Map<string, AwaitedRecord>
   readonly #finished = new Set<string>()
 
   constructor(
     private readonly client: Client,
-    found: readonly Awaited[],
+    found: readonly AwaitedRecord[],
     private readonly wanted: readonly string[],
     private readonly all: boolean,
   ) {
@@ -86,7 +86,7 @@ class Waiting {
     for (const one of found) this.#note(one)
   }
 
-  get finished(): Awaited[] {
+  get finished(): AwaitedRecord[] {
     return [...this.#records.values()].filter(({ id }) => this.#finished.has(id))
   }
 
@@ -98,7 +98,7 @@ class Waiting {
   get open(): string {
     return [...this.#records.values()]
       .filter(({ id }) => !this.#finished.has(id))
-      .map(({ name, status }) => `${plain(name)} is still ${plain(status)}`)
+      .map(({ name, status }) => `${safeLine(name)} is still ${safeLine(status)}`)
       .join(', ')
   }
 
@@ -109,7 +109,7 @@ class Waiting {
   async done(signal: AbortSignal): Promise<void> {
     if (this.isDone) return this.#readStates()
     const topics = [...this.#records.keys()].map((id) => `record:${id}`)
-    for await (const message of follow(this.client, topics, signal)) {
+    for await (const message of followEvents(this.client, topics, signal)) {
       if (message.op === undefined) await this.#hear(message)
       else if (message.op === 'subscribed') {
         this.#requireSeen(message.refused.map(({ topic }) => topic))
@@ -124,45 +124,45 @@ class Waiting {
   async #readStates(): Promise<void> {
     for (const one of this.finished)
       if (one.kind === 'feature' && !this.wanted.includes(one.status))
-        this.#records.set(one.id, { ...one, status: (await readOf.feature(this.client, one.id)).status })
+        this.#records.set(one.id, { ...one, status: (await readRecord.feature(this.client, one.id)).status })
   }
 
   #requireSeen(lost: readonly string[]): void {
     const gone = [...this.#records.values()].find(({ id }) => lost.includes(`record:${id}`))
     if (gone)
-      throw new AppError('not_found', `${plain(gone.name)} no longer exists, or you no longer have access to it.`)
+      throw new AppError('not_found', `${safeLine(gone.name)} no longer exists, or you no longer have access to it.`)
   }
 
   async #readAll(): Promise<void> {
-    for (const { kind, id } of this.#records.values()) this.#note(await readOf[kind](this.client, id))
+    for (const { kind, id } of this.#records.values()) this.#note(await readRecord[kind](this.client, id))
   }
 
   /** An event names the state that it led to, also if the record has moved on since. */
   async #hear({ type, subjectId, data }: LiveEvent): Promise<void> {
     const before = this.#records.get(subjectId ?? '')
     if (!before) return
-    if (type === `${before.kind}.deleted`) throw new AppError('not_found', `${plain(before.name)} was deleted.`)
+    if (type === `${before.kind}.deleted`) throw new AppError('not_found', `${safeLine(before.name)} was deleted.`)
     const { status, verdict } = data as { status?: unknown; verdict?: unknown }
     const reached = typeof verdict === 'string' ? [...before.reached, 'reviewed', verdict] : before.reached
     this.#note({ ...before, reached, ...(typeof status === 'string' && { status }) })
     // Events do not tell all gates that were passed.
-    if (before.kind === 'feature' && !this.isDone) this.#note(await readOf.feature(this.client, before.id))
+    if (before.kind === 'feature' && !this.isDone) this.#note(await readRecord.feature(this.client, before.id))
   }
 
-  #note(now: Awaited): void {
+  #note(now: AwaitedRecord): void {
     if (this.#finished.has(now.id)) return
     this.#records.set(now.id, now)
     if (this.wanted.some((word) => word === now.status || now.reached.includes(word))) this.#finished.add(now.id)
   }
 }
 
-const readOf = {
-  async task(client: Client, ref: string): Promise<Awaited> {
-    const { id, key, status } = await client.get<Task>(at('/api/tasks/:id', ref))
+const readRecord = {
+  async task(client: Client, ref: string): Promise<AwaitedRecord> {
+    const { id, key, status } = await client.get<Task>(pathTo('/api/tasks/:id', ref))
     return { kind: 'task', id, name: key, status, reached: [], known: statuses }
   },
-  async feature(client: Client, ref: string): Promise<Awaited> {
-    const feature = await client.get<FeatureDetail>(at('/api/features/:id', ref))
+  async feature(client: Client, ref: string): Promise<AwaitedRecord> {
+    const feature = await client.get<FeatureDetail>(pathTo('/api/features/:id', ref))
     const { id, title, status, states, gates, reviews, next } = feature
     const isInReview = next?.missing.some(({ next }) => next.tool === 'submit_review') ?? false
     const last = isInReview ? undefined : reviews.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt)).at(-1)
@@ -181,12 +181,12 @@ const readOf = {
 }
 
 /** Finds a task by key or id, or a feature by id. */
-async function find(client: Client, ref: string): Promise<Awaited> {
+async function findRecord(client: Client, ref: string): Promise<AwaitedRecord> {
   try {
-    return await readOf.task(client, ref)
+    return await readRecord.task(client, ref)
   } catch (error) {
     const isOther = error instanceof AppError && error.code === 'not_found' && /^[\da-f]{8}[\da-f-]*$/i.test(ref)
     if (!isOther) throw error
-    return await readOf.feature(client, ref)
+    return await readRecord.feature(client, ref)
   }
 }

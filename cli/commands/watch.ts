@@ -1,15 +1,15 @@
 import { notFound } from '../../src/errors.ts'
 import type { LiveEvent } from '../../src/features/hub/schema.ts'
-import { inFull } from '../../src/records/party.ts'
+import { fullName } from '../../src/records/user-or-agent.ts'
 import type { Client } from '../api/client.ts'
-import { follow, stopSignal } from '../api/events.ts'
-import { helped } from '../api/hints.ts'
-import { linkedProject } from '../api/linked.ts'
-import { signedInClient, type Where } from '../api/profiles.ts'
-import { at } from '../api/reference.ts'
-import { dim, guarded, jsonText, note, plain } from '../terminal/output.ts'
+import { followEvents, stopSignal } from '../api/events.ts'
+import { withHints } from '../api/hints.ts'
+import { type ServerChoice, signedInClient } from '../api/profiles.ts'
+import { linkedProject } from '../api/project-link.ts'
+import { pathTo } from '../api/reference.ts'
+import { dim, jsonText, printNote, safeLine, withoutControls } from '../terminal/output.ts'
 
-interface Options extends Where {
+interface Options extends ServerChoice {
   json?: boolean
   project?: string
   allProjects?: boolean
@@ -17,15 +17,15 @@ interface Options extends Where {
 }
 
 /** Prints events as they happen, one on each line, until Ctrl-C. */
-export async function watch({ json, project, allProjects, type: types, ...where }: Options): Promise<void> {
+export async function watchEvents({ json, project, allProjects, type: types, ...where }: Options): Promise<void> {
   const { client } = signedInClient(where)
   const stop = stopSignal()
   const named = project ?? (allProjects ? undefined : linkedProject(client.server)?.project)
-  const place = await helped(client, () => placeOf(client, named))
-  const say = (text: string) => (json ? undefined : note(text))
+  const place = await withHints(client, () => findPlace(client, named))
+  const say = (text: string) => (json ? undefined : printNote(text))
   const onLost = () => say(`The connection to ${client.server} was lost. Connecting again.`)
   let isNew = true
-  for await (const message of follow(client, [place.topic], stop, { onLost })) {
+  for await (const message of followEvents(client, [place.topic], stop, { onLost })) {
     if (message.op === undefined) {
       const isWanted = place.has(message) && (types?.includes(message.type) ?? true)
       if (isWanted && !(await printEvent(message, json))) return
@@ -33,13 +33,13 @@ export async function watch({ json, project, allProjects, type: types, ...where 
     else if (message.op === 'revoked') throw notFound(place.kind, place.name)
     else if (message.op === 'subscribed') {
       if (message.refused.length > 0) throw notFound(place.kind, place.name)
-      say(isNew ? `Watching ${plain(place.name)}. Press Ctrl-C to stop.` : 'Connected again.')
+      say(isNew ? `Watching ${safeLine(place.name)}. Press Ctrl-C to stop.` : 'Connected again.')
       isNew = false
     }
   }
 }
 
-interface Place {
+interface WatchedPlace {
   kind: 'project' | 'team'
   topic: string
   name: string
@@ -47,12 +47,12 @@ interface Place {
   has(event: LiveEvent): boolean
 }
 
-async function placeOf(client: Client, project: string | undefined): Promise<Place> {
+async function findPlace(client: Client, project: string | undefined): Promise<WatchedPlace> {
   if (project === undefined) {
     const { id, name } = await client.get<{ id: string; name: string }>('/api/team')
     return { kind: 'team', topic: `organization:${id}`, name, has: () => true }
   }
-  const { id, name } = await client.get<{ id: string; name: string }>(at('/api/projects/:ref', project))
+  const { id, name } = await client.get<{ id: string; name: string }>(pathTo('/api/projects/:ref', project))
   return { kind: 'project', topic: `project:${id}`, name, has: ({ projectId }) => projectId === id }
 }
 
@@ -61,7 +61,7 @@ async function printEvent(event: LiveEvent, json: boolean | undefined): Promise<
   const time = new Date(event.at).toLocaleTimeString('sv-SE')
   const line = json
     ? jsonText(event)
-    : guarded(`${dim(time)}  ${plain(inFull(event.actor))} ${plain(event.description)}`, 1)
+    : withoutControls(`${dim(time)}  ${safeLine(fullName(event.actor))} ${safeLine(event.description)}`, 1)
   try {
     await Bun.write(Bun.stdout, `${line}\n`)
     return true

@@ -1,25 +1,25 @@
 import { AppError } from '../../src/errors.ts'
 import { Client } from '../api/client.ts'
-import { selectProfile, signedInClient, type Where } from '../api/profiles.ts'
-import { note } from '../terminal/output.ts'
-import { ago } from '../terminal/times.ts'
+import { type ServerChoice, selectProfile, signedInClient } from '../api/profiles.ts'
+import { printNote } from '../terminal/output.ts'
+import { timeAgo } from '../terminal/times.ts'
 import { hasCopy, type Owner } from './owner.ts'
 
 /** Describes the option. */
-export const OFFLINE = 'use the copy on this computer (see: tutti sync)'
+export const OFFLINE_OPTION = 'use the copy on this computer (see: tutti sync)'
 
-export interface WhereOrOffline extends Where {
+export interface WhereOrOffline extends ServerChoice {
   offline?: boolean
 }
 
 type SignedIn = ReturnType<typeof signedInClient>
 
 /** Returns whose copy a profile uses; undefined for an API key that may not read its user. */
-export const ownerOf = ({ profile: { kind, server, user } }: Pick<SignedIn, 'profile'>): Owner | undefined =>
+export const copyOwner = ({ profile: { kind, server, user } }: Pick<SignedIn, 'profile'>): Owner | undefined =>
   kind === 'carried' ? { server, userId: 'carried' } : user && { server, userId: user.id }
 
 /** Returns the profile and its client, without credentials for a server that is reached only through bundles. */
-export function signedInOrCarried(where: Where): SignedIn {
+export function signedInOrCarried(where: ServerChoice): SignedIn {
   const [name, profile] = selectProfile(where) ?? []
   if (!name || profile?.kind !== 'carried') return signedInClient(where)
   return { name, profile, client: new Client(profile.server, undefined, 'device', name, profile.team) }
@@ -32,7 +32,7 @@ export function signedInOrCarried(where: Where): SignedIn {
  */
 export function workingClient({ offline, ...where }: WhereOrOffline): Client {
   const who = signedInOrCarried(where)
-  const owner = ownerOf(who)
+  const owner = copyOwner(who)
   const isCarried = who.profile.kind === 'carried'
   const why = isCarried
     ? 'Offline: this computer reaches the server only through bundles'
@@ -63,7 +63,7 @@ class WorkingClient extends Client {
       try {
         return await this.#online<T>(method, path, body)
       } catch (error) {
-        const { isOutOfReach } = await import('./offline/reach.ts')
+        const { isOutOfReach } = await import('./offline/reachability.ts')
         if (!isOutOfReach(error, method)) throw error
         this.#local = this.#open(`Offline: ${this.server} cannot be reached`)
       }
@@ -74,7 +74,7 @@ class WorkingClient extends Client {
   /** Replaces the local names of new records by their ids, which the server knows. */
   async #online<T>(method: string, path: string, body?: object): Promise<T> {
     if (!/~/.test(path) && !(body && JSON.stringify(body).includes('~'))) return super.request<T>(method, path, body)
-    const { withIds } = await import('./names.ts')
+    const { withIds } = await import('./local-names.ts')
     const { Copy } = await import('./copy.ts')
     const copy = new Copy(this.owner)
     try {
@@ -85,12 +85,12 @@ class WorkingClient extends Client {
   }
 
   async #open(why: string): Promise<Responder> {
-    const [{ Copy }, { Local }] = await Promise.all([import('./copy.ts'), import('./offline/local.ts')])
+    const [{ Copy }, { LocalApi }] = await Promise.all([import('./copy.ts'), import('./offline/local-api.ts')])
     const copy = new Copy(this.owner)
-    const local = new Local(copy, this.who.profile.user ?? nobody, this.team)
+    const local = new LocalApi(copy, this.who.profile.user ?? unknownPerson, this.team)
     const at = copy.get('pulledAt')
-    note(
-      `${why}. Using the copy on this computer, ${at ? `last synced ${ago(at)}` : 'which was never synced completely'}.`,
+    printNote(
+      `${why}. Using the copy on this computer, ${at ? `last synced ${timeAgo(at)}` : 'which was never synced completely'}.`,
     )
     let said = false
     return (method, path, body) => {
@@ -102,7 +102,7 @@ class WorkingClient extends Client {
           this.who.profile.kind === 'carried'
             ? 'Write it to a file for the server: tutti sync export'
             : 'Send it when the server can be reached: tutti sync'
-        note(`Your change is queued. ${way}`)
+        printNote(`Your change is queued. ${way}`)
       }
       return answer
     }
@@ -110,6 +110,6 @@ class WorkingClient extends Client {
 }
 
 /** The user is unknown until the first response bundle is imported. */
-const nobody = { id: '', name: 'You', email: '' }
+const unknownPerson = { id: '', name: 'You', email: '' }
 
 type Responder = (method: string, path: string, body?: object) => unknown

@@ -1,9 +1,9 @@
 import type { Database, SQLQueryBindings } from 'bun:sqlite'
 import { notFound } from '../../src/errors.ts'
-import { openFile } from './file.ts'
-import { applied, baseOfDelete, type Fields, isSame, type Queued, type Row, type State } from './mutation.ts'
-import { deleteFile, type Owner, pathOf } from './owner.ts'
-import { wordsOf } from './texts.ts'
+import { openCopyFile } from './copy-file.ts'
+import { applyMutation, baseOfDelete, type Fields, isSame, type Queued, type Row, type State } from './mutation.ts'
+import { copyPath, deleteCopyFile, type Owner } from './owner.ts'
+import { searchTexts } from './texts.ts'
 
 interface RecordRow {
   n: number
@@ -19,13 +19,13 @@ interface QueueRow extends Omit<Queued, 'fields' | 'base' | 'via' | 'creates'> {
   creates: number
 }
 
-export interface Found {
+export interface SearchHit {
   entity: string
   row: Row
   rank: number
 }
 
-const queued = ({ fields, base, via, creates, ...rest }: QueueRow): Queued => ({
+const parseQueueRow = ({ fields, base, via, creates, ...rest }: QueueRow): Queued => ({
   ...rest,
   fields: JSON.parse(fields) as Fields,
   base: JSON.parse(base) as Fields,
@@ -44,9 +44,9 @@ export class Copy {
 
   constructor(
     owner: Owner,
-    readonly path = pathOf(owner),
+    readonly path = copyPath(owner),
   ) {
-    this.#db = openFile(path)
+    this.#db = openCopyFile(path)
   }
 
   close(): void {
@@ -55,7 +55,7 @@ export class Copy {
 
   delete(): void {
     this.close()
-    deleteFile(this.path)
+    deleteCopyFile(this.path)
   }
 
   /** Runs the work in one transaction. Other processes wait, so what it has read is still true when it writes. */
@@ -114,7 +114,7 @@ export class Copy {
   }
 
   /** Returns the records that contain all words, the best first. The words must be an expression of FTS5. */
-  search(expression: string, entities: readonly string[]): Found[] {
+  search(expression: string, entities: readonly string[]): SearchHit[] {
     return this.all<{ entity: string; r: string; rank: number }>(
       `select entity, coalesce(mine, shadow) r, bm25(words, 4.0, 1.0) rank from words join records on n = words.rowid
        where words match ? and not gone and entity in (select value from json_each(?)) order by rank`,
@@ -128,7 +128,7 @@ export class Copy {
   /** Returns the changes that no pull has confirmed, in order. */
   queue(state?: State): Queued[] {
     return this.all<QueueRow>('select * from queue where ?1 is null or state = ?1 order by seq', state ?? null).map(
-      queued,
+      parseQueueRow,
     )
   }
 
@@ -159,7 +159,7 @@ export class Copy {
       const seen = Object.fromEntries(names.map((name) => [name, before[name] ?? null]))
       const fields = Object.fromEntries(names.map((name) => [name, values[name] ?? null]))
       if (last?.state === 'new' && last.op === 'upsert' && last.via === (via ?? null)) {
-        const { base, creates, fields: earlier } = queued(last)
+        const { base, creates, fields: earlier } = parseQueueRow(last)
         this.run(
           'update queue set fields = ?, base = ?, at = ? where seq = ?',
           JSON.stringify({ ...earlier, ...fields }),
@@ -204,7 +204,7 @@ export class Copy {
     this.change(() => {
       const found = this.one<QueueRow>('select * from rejected where mutationId = ?', mutationId)
       if (!found) return
-      const { entity, id, op, fields, base, creates, via } = queued(found)
+      const { entity, id, op, fields, base, creates, via } = parseQueueRow(found)
       this.run('delete from rejected where mutationId = ?', mutationId)
       if (again) this.#enqueue(entity, id, op, fields, base, creates, via)
     })
@@ -246,13 +246,13 @@ export class Copy {
     const { n, shadow } = record
     this.run('delete from words where rowid = ?', n)
     const pulled = shadow === null ? undefined : (JSON.parse(shadow) as Row)
-    const seen = open.map(queued).reduce(applied, pulled)
+    const seen = open.map(parseQueueRow).reduce(applyMutation, pulled)
     const mine = open.length > 0 && seen ? JSON.stringify(seen) : null
     const gone = seen ? 0 : 1
     if (open.length === 0 && !pulled) this.run('delete from records where n = ?', n)
     else if (mine !== record.mine || gone !== record.gone)
       this.run('update records set mine = ?, gone = ? where n = ?', mine, gone, n)
-    const words = seen && wordsOf(entity, seen)
+    const words = seen && searchTexts(entity, seen)
     if (words) this.run('insert into words (rowid, title, text) values (?, ?, ?)', n, words.title, words.text)
   }
 }

@@ -29,7 +29,7 @@ export interface Queued extends Mutation {
 }
 
 /** Returns a change in the form of the API. A new record has no base. */
-export const sent = ({ mutationId, entity, id, op, fields, base, at, via, creates }: Queued): object => ({
+export const toWire = ({ mutationId, entity, id, op, fields, base, at, via, creates }: Queued): object => ({
   mutationId,
   entity,
   id,
@@ -46,7 +46,7 @@ const sets = new Set(['labels', 'tags', 'skills'])
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
 /** Returns the record with the change applied; undefined if the change deletes it, or the record does not exist. */
-export function applied(row: Row | undefined, { id, op, fields, base, at, creates }: Queued): Row | undefined {
+export function applyMutation(row: Row | undefined, { id, op, fields, base, at, creates }: Queued): Row | undefined {
   if (op === 'delete') return undefined
   if (!row && !creates) return undefined
   const next: Row = row ? { ...row } : { id, createdAt: at, version: 0 }

@@ -11,12 +11,12 @@ export interface Owner {
 
 const folder = (): string => join(configFolder(), 'copies')
 
-export const pathOf = ({ server, userId }: Owner): string =>
+export const copyPath = ({ server, userId }: Owner): string =>
   join(folder(), `${createHash('sha256').update(`${server}\n${userId}`).digest('hex').slice(0, 24)}.sqlite`)
 
-export const hasCopy = (owner: Owner): boolean => existsSync(pathOf(owner))
+export const hasCopy = (owner: Owner): boolean => existsSync(copyPath(owner))
 
 /** Deletes the copy with its journal. */
-export function deleteFile(path: string): void {
+export function deleteCopyFile(path: string): void {
   for (const end of ['', '-wal', '-shm', '.lock']) rmSync(`${path}${end}`, { force: true })
 }

@@ -5,7 +5,7 @@ import type { Row } from './mutation.ts'
 type TextFields = [title: string, ...text: string[]]
 const usual: TextFields = ['title', 'description']
 /** The fields that search reads, first the title, then the text, of kinds that have others than the usual ones. */
-const texts: Partial<Record<SearchName, TextFields>> = {
+const searchFields: Partial<Record<SearchName, TextFields>> = {
   project: ['name', 'description'],
   task: ['title', 'description', 'completionNotes'],
   note: ['title', 'content', 'tags'],
@@ -21,9 +21,9 @@ const hasText = (entity: string): entity is SearchName => (searchNames as readon
 const textIn = (value: unknown): string =>
   typeof value === 'string' ? value : Array.isArray(value) ? value.map(textIn).join(' ') : ''
 
-export function wordsOf(entity: string, row: Row): { title: string; text: string } | undefined {
+export function searchTexts(entity: string, row: Row): { title: string; text: string } | undefined {
   if (!hasText(entity)) return undefined
-  const [title, ...others] = texts[entity] ?? usual
+  const [title, ...others] = searchFields[entity] ?? usual
   return {
     title: textIn(row[title]),
     text: others
@@ -37,7 +37,7 @@ export function wordsOf(entity: string, row: Row): { title: string; text: string
  * Returns an expression of FTS5 for what a user types: all words must occur, the last one may be incomplete, and "a
  * phrase" and -without work. Returns undefined if there is no word to search for.
  */
-export function expressionOf(typed: string): string | undefined {
+export function ftsExpression(typed: string): string | undefined {
   const [wanted, without]: [string[], string[]] = [[], []]
   for (const term of termsOf(typed)) {
     const not = /^-[\p{L}\p{N}"]/u.test(term)

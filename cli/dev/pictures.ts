@@ -29,7 +29,7 @@ const server = Bun.spawn(
   { stdout: 'pipe', stderr: 'inherit' },
 )
 try {
-  await take(await signInLink())
+  await takePictures(await signInLink())
 } finally {
   server.kill()
   await server.exited
@@ -47,7 +47,7 @@ async function signInLink(): Promise<URL> {
   throw new Error('The demo ended before it was ready. Run: bun run build')
 }
 
-async function take(link: URL): Promise<void> {
+async function takePictures(link: URL): Promise<void> {
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
   try {
     const context = await browser.newContext({

@@ -4,13 +4,13 @@
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { sbom } from './sbom.ts'
+import { createSbom } from './sbom.ts'
 import { ensureSeed } from './seed.ts'
 import { ensureWeb } from './web.ts'
 
 const root = join(import.meta.dir, '../..')
 mkdirSync(join(root, '.cache'), { recursive: true })
-await Bun.write(join(root, '.cache/sbom.json'), `${JSON.stringify(sbom(root), null, 2)}\n`)
+await Bun.write(join(root, '.cache/sbom.json'), `${JSON.stringify(createSbom(root), null, 2)}\n`)
 await ensureSeed()
 await ensureWeb()
 // Imported last: it loads the features, which embed the files created above.

@@ -27,7 +27,7 @@ const component = ({ name, version, license, description }: Manifest) => ({
 })
 
 /** The model for search by meaning, whose weights are in the repository. */
-function model(root: string): object {
+function modelComponent(root: string): object {
   const [sha256, file] = readFileSync(join(root, 'models/SHA256SUMS'), 'utf8').trim().split(/\s+/)
   return {
     type: 'machine-learning-model',
@@ -38,7 +38,7 @@ function model(root: string): object {
   }
 }
 
-export function sbom(root: string): object {
+export function createSbom(root: string): object {
   const own = read(join(root, 'package.json'))
   const found = new Map<string, Manifest>()
   const visit = (name: string, from: string): void => {
@@ -75,7 +75,7 @@ export function sbom(root: string): object {
         license: 'MIT',
         description: 'JavaScript runtime the binary is compiled with',
       }),
-      model(root),
+      modelComponent(root),
       ...[...found.values()].sort((a, b) => a.name.localeCompare(b.name)).map(component),
     ],
   }

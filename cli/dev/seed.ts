@@ -19,9 +19,9 @@ const initdbParams = ['--wal-segsize=4']
 /** Fast when nothing has changed. Never imports the seed itself, which may not exist yet. */
 export async function ensureSeed(): Promise<void> {
   const hash = inputHash()
-  if ((await textOf(hashPath)) === hash && (await Bun.file(seedPath).exists())) return
+  if ((await readTextIfExists(hashPath)) === hash && (await Bun.file(seedPath).exists())) return
   mkdirSync(join(root, '.cache'), { recursive: true })
-  await buildSeed(seedPath, applyMigrations)
+  await buildSeed(seedPath, migrateSeed)
   await Bun.write(hashPath, hash)
 }
 
@@ -29,11 +29,11 @@ export async function ensureSeed(): Promise<void> {
  * Builds the seed. `prepare` runs on a database with the extensions; every new installation contains what it creates.
  */
 async function buildSeed(out: string, prepare: (driver: Driver) => Promise<void>): Promise<void> {
-  const { beginOpening } = await import('../../src/db/embedded/open.ts')
+  const { beginOpeningEmbedded } = await import('../../src/db/embedded/open.ts')
   const { extensionNames } = await import('../../src/db/embedded/assets.ts')
   const dir = mkdtempSync(join(tmpdir(), 'tutti-seed-'))
   try {
-    const driver = await beginOpening({ dir, minFreeBytes: 0, statementTimeout: 0 }, initialise).ready
+    const driver = await beginOpeningEmbedded({ dir, minFreeBytes: 0, statementTimeout: 0 }, initialise).ready
     try {
       await driver.exec(extensionNames.map((name) => `create extension if not exists ${name};`).join('\n'))
       await prepare(driver)
@@ -43,7 +43,7 @@ async function buildSeed(out: string, prepare: (driver: Driver) => Promise<void>
       await driver.close()
     }
     const draft = `${out}.${process.pid}.tmp`
-    await Bun.write(draft, await Bun.zstdCompress(tar(join(dir, 'db')), { level: 19 }))
+    await Bun.write(draft, await Bun.zstdCompress(packTar(join(dir, 'db')), { level: 19 }))
     renameSync(draft, out)
   } finally {
     rmSync(dir, { recursive: true, force: true })
@@ -62,10 +62,10 @@ async function initialise(target: string): Promise<void> {
   await pg.close()
 }
 
-async function applyMigrations(driver: Driver): Promise<void> {
-  const { migrate } = await import('../../src/db/migrate.ts')
+async function migrateSeed(driver: Driver): Promise<void> {
+  const { applyMigrations } = await import('../../src/db/migrate.ts')
   const { migrations } = await import('../../migrations/index.ts')
-  await migrate(driver, migrations)
+  await applyMigrations(driver, migrations)
 }
 
 function inputHash(): string {
@@ -81,7 +81,7 @@ function inputHash(): string {
   return hash.digest('hex')
 }
 
-export const textOf = (path: string): Promise<string | undefined> =>
+export const readTextIfExists = (path: string): Promise<string | undefined> =>
   Bun.file(path)
     .text()
     .catch(() => undefined)
@@ -90,18 +90,18 @@ export const textOf = (path: string): Promise<string | undefined> =>
  * Packs a folder in ustar format, with identical bytes for identical trees. Bun.Archive leaves out empty folders,
  * without which Postgres does not start.
  */
-function tar(root: string): Uint8Array<ArrayBuffer> {
+function packTar(root: string): Uint8Array<ArrayBuffer> {
   const parts: Uint8Array[] = []
   for (const path of readdirSync(root, { recursive: true, encoding: 'utf8' }).sort()) {
     const isDirectory = statSync(join(root, path)).isDirectory()
     const body = isDirectory ? new Uint8Array() : readFileSync(join(root, path))
     const padding = new Uint8Array((512 - (body.length % 512)) % 512)
-    parts.push(header(isDirectory ? `${path}/` : path, body.length, isDirectory), body, padding)
+    parts.push(tarHeader(isDirectory ? `${path}/` : path, body.length, isDirectory), body, padding)
   }
   return new Uint8Array(Buffer.concat([...parts, new Uint8Array(1024)]))
 }
 
-function header(path: string, size: number, isDirectory: boolean): Uint8Array {
+function tarHeader(path: string, size: number, isDirectory: boolean): Uint8Array {
   if (path.length > 99) throw new Error(`path too long for a tar header: ${path}`)
   const block = Buffer.alloc(512)
   const octal = (value: number, at: number, width: number) =>

@@ -7,7 +7,7 @@ import { join, relative } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { BuildOutput, BunPlugin } from 'bun'
 import type { PackedFile } from '../../src/pages/pack.ts'
-import { textOf } from './seed.ts'
+import { readTextIfExists } from './seed.ts'
 import { type Chunk, joinChunks } from './web-chunks.ts'
 
 const root = join(import.meta.dir, '../..')
@@ -31,13 +31,13 @@ const options = { target: 'browser', minify: true, splitting: true } as const
 /** Fast when nothing has changed. */
 export async function ensureWeb(): Promise<void> {
   const hash = inputHash()
-  if ((await textOf(hashPath)) === hash && (await Bun.file(packPath).exists())) return
-  await bundle()
-  await pack()
+  if ((await readTextIfExists(hashPath)) === hash && (await Bun.file(packPath).exists())) return
+  await bundleDashboard()
+  await packFiles()
   await Bun.write(hashPath, hash)
 }
 
-async function bundle(): Promise<void> {
+async function bundleDashboard(): Promise<void> {
   for (const folder of [parts, out]) {
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
@@ -65,7 +65,7 @@ async function bundle(): Promise<void> {
   const links = [
     '<link rel="icon" href="/assets/icon.svg">',
     '<link rel="preload" as="font" type="font/woff2" crossorigin href="/fonts/inter-latin-5.3.0.woff2">',
-    `<link rel="stylesheet" href="${entryOf(await styles())}">`,
+    `<link rel="stylesheet" href="${entryOf(await buildStyles())}">`,
     `<script type="module" crossorigin src="${entryOf(built)}"></script>`,
   ]
   await Bun.write(
@@ -77,7 +77,7 @@ async function bundle(): Promise<void> {
 }
 
 /** For browsers Bun would replace `light-dark()` and logical properties, which makes the style sheet 5 % larger. */
-const styles = (): Promise<BuildOutput> =>
+const buildStyles = (): Promise<BuildOutput> =>
   Bun.build({
     entrypoints: [join(source, 'styles/index.css')],
     outdir: out,
@@ -123,7 +123,7 @@ async function writeGroups(first: string): Promise<void> {
   }
 }
 
-async function pack(): Promise<void> {
+async function packFiles(): Promise<void> {
   const index: PackedFile[] = []
   const bodies: Uint8Array[] = []
   let offset = 0

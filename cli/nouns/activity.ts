@@ -1,10 +1,10 @@
 import type { Activity, ActivityItem } from '../../src/features/activity/schema.ts'
-import { inFull } from '../../src/records/party.ts'
-import { at } from '../api/reference.ts'
-import { record } from '../terminal/output.ts'
-import { ago } from '../terminal/times.ts'
-import { choice, json, reference, shown, text, time, type Verb } from './noun.ts'
-import { listed, pages, paging } from './resource.ts'
+import { fullName } from '../../src/records/user-or-agent.ts'
+import { pathTo } from '../api/reference.ts'
+import { recordLines } from '../terminal/output.ts'
+import { timeAgo } from '../terminal/times.ts'
+import { choice, json, outputOf, reference, text, time, type Verb } from './noun.ts'
+import { fetchPages, listOutput, paging } from './resource.ts'
 
 const task = reference('--task <task>', 'task that the activity is about', '/api/tasks', 'taskId')
 
@@ -28,11 +28,11 @@ export const verbs: Verb[] = [
     ],
     examples: ['tutti activity list', 'tutti activity list --task TUT-42 --since 2027-01-31'],
     run: async ({ client, fields, inProject }) =>
-      listed(
-        await pages<ActivityItem>(client, '/api/activities', { ...fields, ...(await inProject()) }),
+      listOutput(
+        await fetchPages<ActivityItem>(client, '/api/activities', { ...fields, ...(await inProject()) }),
         [
-          { title: 'When', of: (a) => ago(a.at) },
-          { title: 'Who', of: (a) => inFull(a.actor) },
+          { title: 'When', of: (a) => timeAgo(a.at) },
+          { title: 'Who', of: (a) => fullName(a.actor) },
           { title: 'What', of: (a) => a.description, wide: true },
         ],
         'No activity yet.',
@@ -44,11 +44,11 @@ export const verbs: Verb[] = [
     about: 'Show an activity with its details',
     examples: ['tutti activity show 019a8a7e-5c1f'],
     run: async ({ client, args }) => {
-      const a = await client.get<Activity>(at('/api/activities/:id', ...args))
-      return shown(
+      const a = await client.get<Activity>(pathTo('/api/activities/:id', ...args))
+      return outputOf(
         a,
-        ...record(
-          { When: a.at, Who: inFull(a.actor), What: a.description, Type: a.type, Id: a.id },
+        ...recordLines(
+          { When: a.at, Who: fullName(a.actor), What: a.description, Type: a.type, Id: a.id },
           JSON.stringify(a.metadata, null, 2),
         ),
       )
@@ -63,7 +63,7 @@ export const verbs: Verb[] = [
     fields: [json('--metadata <json>', 'details'), task],
     examples: ['tutti activity log deploy "Deployed 1.4 to staging"'],
     run: async ({ client, args: [type, description], fields, inProject }) =>
-      shown(
+      outputOf(
         await client.post<Activity>('/api/activities', { type, description, ...fields, ...(await inProject()) }),
         'Activity logged.',
       ),

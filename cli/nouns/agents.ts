@@ -1,31 +1,33 @@
 import type { Agent, AgentDetail, AgentItem } from '../../src/features/agents/schema.ts'
 import { memoryScopes } from '../../src/records/names.ts'
-import { inFull } from '../../src/records/party.ts'
-import { paragraphs, plain, record } from '../terminal/output.ts'
-import { ago } from '../terminal/times.ts'
+import { fullName } from '../../src/records/user-or-agent.ts'
+import { paragraphLines, recordLines, safeLine } from '../terminal/output.ts'
+import { timeAgo } from '../terminal/times.ts'
 import { choice, clearable, flag, many, text } from './noun.ts'
-import { plainVerbs, sorting } from './resource.ts'
+import { sorting, standardVerbs } from './resource.ts'
 
 const section = (title: string, lines: readonly string[]): string[] =>
   lines.length > 0 ? ['', title, ...lines.map((line) => `  ${line}`)] : []
 
 /** What an agent is working on, remembers and did. */
-const work = ({ openTasks, recentMemories, recentActivity }: AgentDetail): string[] => [
+const activityLines = ({ openTasks, recentMemories, recentActivity }: AgentDetail): string[] => [
   ...section(
     'Open tasks',
-    openTasks.map((task) => `${task.key} ${task.status}  ${plain(task.title)}`),
+    openTasks.map((task) => `${task.key} ${task.status}  ${safeLine(task.title)}`),
   ),
   ...section(
     'Recent memories',
-    recentMemories.flatMap((m) => paragraphs(`${ago(m.updatedAt)}  ${plain(m.title ?? m.excerpt)}`)),
+    recentMemories.flatMap((m) => paragraphLines(`${timeAgo(m.updatedAt)}  ${safeLine(m.title ?? m.excerpt)}`)),
   ),
   ...section(
     'Recent activity',
-    recentActivity.flatMap((a) => paragraphs(`${ago(a.at)}  ${plain(inFull(a.actor))} ${plain(a.description)}`)),
+    recentActivity.flatMap((a) =>
+      paragraphLines(`${timeAgo(a.at)}  ${safeLine(fullName(a.actor))} ${safeLine(a.description)}`),
+    ),
   ),
 ]
 
-export const verbs = plainVerbs<AgentItem, Agent | AgentDetail>({
+export const verbs = standardVerbs<AgentItem, Agent | AgentDetail>({
   noun: 'agents',
   path: '/api/agents',
   what: 'agent',
@@ -42,7 +44,7 @@ export const verbs = plainVerbs<AgentItem, Agent | AgentDetail>({
     { title: 'Status', of: (a) => a.status },
   ],
   show: (agent) => [
-    ...record(
+    ...recordLines(
       {
         Agent: agent.name,
         Slug: agent.slug,
@@ -55,7 +57,7 @@ export const verbs = plainVerbs<AgentItem, Agent | AgentDetail>({
       },
       agent.persona,
     ),
-    ...('openTasks' in agent ? work(agent) : []),
+    ...('openTasks' in agent ? activityLines(agent) : []),
   ],
   fields: [
     clearable(text('--role <text>', 'what the agent does')),

@@ -1,14 +1,14 @@
 import { type Command, Option } from 'commander'
 import { kindInfo, offlineNames } from '../../src/records/names.ts'
 import type { Client } from '../api/client.ts'
-import { helped } from '../api/hints.ts'
-import { type Linked, linkedProject } from '../api/linked.ts'
-import { idOf, projectId } from '../api/reference.ts'
-import { OFFLINE, type WhereOrOffline, workingClient } from '../copy/client.ts'
+import { withHints } from '../api/hints.ts'
+import { linkedProject, type ProjectLink } from '../api/project-link.ts'
+import { findId, findProjectId } from '../api/reference.ts'
+import { OFFLINE_OPTION, type WhereOrOffline, workingClient } from '../copy/client.ts'
 import { formatExamples } from '../examples.ts'
-import { note, print } from '../terminal/output.ts'
+import { printNote, printResult } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
-import { instantOf } from '../terminal/times.ts'
+import { parseInstant } from '../terminal/times.ts'
 
 /** How the value of an option is converted for the API. */
 type FieldKind = 'text' | 'list' | 'number' | 'flag' | 'json' | 'time' | 'reference'
@@ -39,14 +39,14 @@ export interface Call {
   /** Returns the project that --project or the linked folder names. */
   project(): Promise<string | undefined>
   /** Returns the project of the linked folder, if the options did not choose one. */
-  impliedProject(): Linked | undefined
+  impliedProject(): ProjectLink | undefined
   /** Returns that project; throws without one. */
   needProject(): Promise<string>
   /** Returns that project's id as a filter or field. */
   inProject(): Promise<{ projectId?: string }>
 }
 
-export interface Shown {
+export interface CommandOutput {
   /** Printed with `--json`. */
   value: unknown
   lines: string[]
@@ -67,7 +67,7 @@ export interface Verb {
   aliases?: string[]
   /** Only the server can do it, so there is no --offline. */
   online?: true
-  run(call: Call): Promise<Shown>
+  run(call: Call): Promise<CommandOutput>
 }
 
 export const text = (flag: string, about: string, more: Partial<Field> = {}): Field => ({ flag, about, ...more })
@@ -80,7 +80,10 @@ export const choice = (flag: string, choices: readonly string[], fallback?: stri
 export const eitherOf = (words: readonly string[]): string => words.join(', ').replace(/, (?=[^,]*$)/, ' or ')
 export const many = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'list', as })
 /** A list whose values are added to a record or removed from it; its other values stay. */
-export const some = (flag: string, about: string, as: string): Field => ({ ...many(flag, about, as), keeps: true })
+export const listChange = (flag: string, about: string, as: string): Field => ({
+  ...many(flag, about, as),
+  keeps: true,
+})
 export const count = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'number', as })
 export const flag = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'flag', as })
 export const time = (flag: string, about: string, as?: string): Field => ({
@@ -100,7 +103,7 @@ export const reference = (flag: string, about: string, among: string, as: string
 /** Marks a field that may be empty: `none` clears it. */
 export const clearable = (field: Field): Field => ({ ...field, clears: 'on update' })
 
-export function build(noun: Command, verbs: readonly Verb[]): void {
+export function addVerbs(noun: Command, verbs: readonly Verb[]): void {
   for (const verb of verbs) {
     const command = noun.command(`${verb.name}${verb.args ? ` ${verb.args}` : ''}`).description(verb.about)
     for (const alias of verb.aliases ?? []) command.alias(alias)
@@ -112,10 +115,10 @@ export function build(noun: Command, verbs: readonly Verb[]): void {
     command
       .option('--profile <name>', 'profile to use (see: tutti profiles)')
       .option('--server <address>', 'profile to use, by the address of its server')
-    if (offlineNouns.has(noun.name()) && !verb.online) command.option('--offline', OFFLINE)
+    if (offlineNouns.has(noun.name()) && !verb.online) command.option('--offline', OFFLINE_OPTION)
     command.option('--json', 'print JSON')
     command.addHelpText('after', formatExamples(verb.examples))
-    command.action((...given: unknown[]) => run(verb, given))
+    command.action((...given: unknown[]) => runVerb(verb, given))
   }
   noun.addHelpText('after', formatExamples(verbs.flatMap((verb) => verb.examples.slice(0, 1)).slice(0, 4)))
 }
@@ -144,21 +147,21 @@ interface Options extends WhereOrOffline {
   [option: string]: unknown
 }
 
-async function run(verb: Verb, given: unknown[]): Promise<void> {
+async function runVerb(verb: Verb, given: unknown[]): Promise<void> {
   const command = given.at(-1) as Command
   const options = command.opts<Options>()
   const args = await Promise.all(
-    (given.slice(0, -2) as (string | string[] | undefined)[]).flat().map((arg) => input(arg)),
+    (given.slice(0, -2) as (string | string[] | undefined)[]).flat().map((arg) => readValue(arg)),
   )
   const client = workingClient(options)
-  const work = async (): Promise<Shown> => {
+  const work = async (): Promise<CommandOutput> => {
     const fields: Record<string, unknown> = {}
     for (const field of verb.fields ?? []) {
       const name = optionName(field.flag)
       // A new record has no value to clear, so `none` is a text like any other.
       const clears = field.clears === 'always' || (field.clears !== undefined && verb.name === 'update')
       if (options[name] !== undefined)
-        fields[field.as ?? name] = await read(client, { ...field, clears }, options[name])
+        fields[field.as ?? name] = await convertValue(client, { ...field, clears }, options[name])
     }
     if (verb.name === 'update' && Object.keys(fields).length === 0)
       throw new Refusal('Nothing to change. Run with --help to see what can be changed.')
@@ -173,50 +176,54 @@ async function run(verb: Verb, given: unknown[]): Promise<void> {
     }
     const inProject = async () => {
       const named = await project()
-      return named ? { projectId: await projectId(client, named) } : {}
+      return named ? { projectId: await findProjectId(client, named) } : {}
     }
     const words = args.filter((arg) => arg !== undefined)
     return verb.run({ client, args: words, fields, project, impliedProject, needProject, inProject })
   }
-  const shown = await helped(client, work)
-  print(options.json, shown.value, ...shown.lines)
-  if (shown.note && !options.json) note(shown.note)
+  const shown = await withHints(client, work)
+  printResult(options.json, shown.value, ...shown.lines)
+  if (shown.note && !options.json) printNote(shown.note)
 }
 
 export const optionOf = (flag: string): string => flag.replace(/^.*(--[\w-]+).*$/, '$1')
 const optionName = (flag: string): string =>
   flag.replace(/^.*--([\w-]+).*$/, '$1').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-let piped: Promise<string> | undefined
+let standardInput: Promise<string> | undefined
 /** Returns the value itself, or standard input for `-`, which can be read once. */
-export async function input(value: string | undefined): Promise<string | undefined> {
+export async function readValue(value: string | undefined): Promise<string | undefined> {
   if (value !== '-') return value
-  if (piped) throw new Refusal('Only one value can be read from standard input.')
-  piped = Bun.stdin.text()
-  return (await piped).replace(/\r?\n$/, '')
+  if (standardInput) throw new Refusal('Only one value can be read from standard input.')
+  standardInput = Bun.stdin.text()
+  return (await standardInput).replace(/\r?\n$/, '')
 }
 
 interface Given extends Omit<Field, 'clears'> {
   clears?: boolean
 }
 
-async function read(client: Client, { flag: written, kind, clears, among }: Given, value: unknown): Promise<unknown> {
+async function convertValue(
+  client: Client,
+  { flag: written, kind, clears, among }: Given,
+  value: unknown,
+): Promise<unknown> {
   if (kind === 'flag') return true
   if (kind === 'list') {
     const values: unknown[] = []
-    for (const one of value as string[]) values.push(await input(one))
+    for (const one of value as string[]) values.push(await readValue(one))
     return values
   }
-  const given = (await input(String(value))) as string
+  const given = (await readValue(String(value))) as string
   if (clears && given === 'none') return null
-  if (kind === 'reference') return idOf(client, among as string, given)
+  if (kind === 'reference') return findId(client, among as string, given)
   if (kind === 'number') {
     if (!/^-?\d+(\.\d+)?$/.test(given))
       throw new Refusal(`${optionOf(written)} must be a number, not ${given.slice(0, 40)}`)
     return Number(given)
   }
   if (kind === 'time') {
-    const at = instantOf(given)
+    const at = parseInstant(given)
     if (at === undefined)
       throw new Refusal(
         `${optionOf(written)} must be a date or time, such as 2027-01-31, 2027-01-31T12:00:00Z, fri or +3d`,
@@ -231,7 +238,7 @@ async function read(client: Client, { flag: written, kind, clears, among }: Give
   }
 }
 
-export const shown = (value: unknown, ...lines: (string | undefined)[]): Shown => ({
+export const outputOf = (value: unknown, ...lines: (string | undefined)[]): CommandOutput => ({
   value,
   lines: lines.filter((line): line is string => line !== undefined),
 })

@@ -6,21 +6,21 @@ import type {
   Repository,
   RepositoryItem,
 } from '../../src/features/repositories/schema.ts'
-import { at, query } from '../api/reference.ts'
-import { paragraphs, plain, record } from '../terminal/output.ts'
-import { ago } from '../terminal/times.ts'
-import { choice, flag, many, reference, type Shown, shown, text, type Verb } from './noun.ts'
-import { listed, pages, paging, sorting } from './resource.ts'
+import { pathTo, withQuery } from '../api/reference.ts'
+import { paragraphLines, recordLines, safeLine } from '../terminal/output.ts'
+import { timeAgo } from '../terminal/times.ts'
+import { type CommandOutput, choice, flag, many, outputOf, reference, text, type Verb } from './noun.ts'
+import { fetchPages, listOutput, paging, sorting } from './resource.ts'
 
 const provider = choice('--provider <host>', ['github', 'gitea', 'gitlab'])
 const target = choice('--target <program>', ['agents', 'claude', 'gemini', 'copilot', 'cursor'], 'agents')
-const named = ({ owner, name }: Pick<RepositoryItem, 'owner' | 'name'>): string => `${owner}/${name}`
+const fullName = ({ owner, name }: Pick<RepositoryItem, 'owner' | 'name'>): string => `${owner}/${name}`
 
-const one = (repo: Repository): Shown =>
-  shown(
+const repositoryOutput = (repo: Repository): CommandOutput =>
+  outputOf(
     repo,
-    ...record({
-      Repository: named(repo),
+    ...recordLines({
+      Repository: fullName(repo),
       Host: repo.provider,
       Address: repo.url,
       Status: repo.status,
@@ -28,12 +28,12 @@ const one = (repo: Repository): Shown =>
       Branch: repo.defaultBranch,
       Commit: repo.lastCommit && `${repo.lastCommit.sha.slice(0, 8)} ${repo.lastCommit.title}`,
       'Pull requests': repo.pullRequests.map((pull) => `#${pull.number} ${pull.title}`).join(', '),
-      Synced: repo.syncedAt ? ago(repo.syncedAt) : 'never',
+      Synced: repo.syncedAt ? timeAgo(repo.syncedAt) : 'never',
       Id: repo.id,
     }),
   )
-const opened = (pull: PullOpened): string =>
-  `${pull.existed ? 'This pull request was open already' : 'Opened pull request'}: ${plain(pull.url)}`
+const pullRequestLine = (pull: PullOpened): string =>
+  `${pull.existed ? 'This pull request was open already' : 'Opened pull request'}: ${safeLine(pull.url)}`
 
 export const verbs: Verb[] = [
   {
@@ -48,14 +48,14 @@ export const verbs: Verb[] = [
     ],
     examples: ['tutti repositories list', 'tutti repositories list --status error'],
     run: async ({ client, fields, inProject }) =>
-      listed(
-        await pages<RepositoryItem>(client, '/api/repos', { ...fields, ...(await inProject()) }),
+      listOutput(
+        await fetchPages<RepositoryItem>(client, '/api/repos', { ...fields, ...(await inProject()) }),
         [
-          { title: 'Repository', of: named, wide: true },
+          { title: 'Repository', of: fullName, wide: true },
           { title: 'Host', of: (r) => r.provider },
           { title: 'Status', of: (r) => r.status },
           { title: 'Branch', of: (r) => r.defaultBranch },
-          { title: 'Synced', of: (r) => (r.syncedAt ? ago(r.syncedAt) : 'never') },
+          { title: 'Synced', of: (r) => (r.syncedAt ? timeAgo(r.syncedAt) : 'never') },
         ],
         'No repositories. Connect one: tutti repositories create owner/name',
       ),
@@ -66,10 +66,10 @@ export const verbs: Verb[] = [
     fields: [provider],
     examples: ['tutti repositories available --provider gitlab'],
     run: async ({ client, fields }) =>
-      listed(
-        await client.get<HostedPage>(query('/api/repos/github', fields)),
+      listOutput(
+        await client.get<HostedPage>(withQuery('/api/repos/github', fields)),
         [
-          { title: 'Repository', of: named, wide: true },
+          { title: 'Repository', of: fullName, wide: true },
           { title: 'Private', of: (r) => (r.private ? 'yes' : 'no') },
           { title: 'Branch', of: (r) => r.defaultBranch },
         ],
@@ -81,7 +81,7 @@ export const verbs: Verb[] = [
     args: '<repository>',
     about: 'Show a repository as of its last sync, by owner/name or id',
     examples: ['tutti repositories show tutti/tutti'],
-    run: async ({ client, args }) => one(await client.get<Repository>(at('/api/repos/:id', ...args))),
+    run: async ({ client, args }) => repositoryOutput(await client.get<Repository>(pathTo('/api/repos/:id', ...args))),
   },
   {
     name: 'create',
@@ -92,14 +92,15 @@ export const verbs: Verb[] = [
     fields: [provider],
     examples: ['tutti repositories create https://github.com/tutti/tutti'],
     run: async ({ client, args: [repo], fields, inProject }) =>
-      one(await client.post<Repository>('/api/repos', { repo, ...fields, ...(await inProject()) })),
+      repositoryOutput(await client.post<Repository>('/api/repos', { repo, ...fields, ...(await inProject()) })),
   },
   {
     name: 'sync',
     args: '<repository>',
     about: 'Fetch branches, the last commit and open pull requests, with your own token',
     examples: ['tutti repositories sync tutti/tutti'],
-    run: async ({ client, args }) => one(await client.post<Repository>(at('/api/repos/:id/sync', ...args))),
+    run: async ({ client, args }) =>
+      repositoryOutput(await client.post<Repository>(pathTo('/api/repos/:id/sync', ...args))),
   },
   {
     name: 'pull',
@@ -114,8 +115,8 @@ export const verbs: Verb[] = [
     ],
     examples: ['tutti repositories pull tutti/tutti "Lock the data folder" --head lock'],
     run: async ({ client, args: [repo, title], fields }) => {
-      const pull = await client.post<PullOpened>(at('/api/repos/:id/pulls', repo), { title, ...fields })
-      return { ...shown(pull, opened(pull)), note: pull.warning ? plain(pull.warning) : undefined }
+      const pull = await client.post<PullOpened>(pathTo('/api/repos/:id/pulls', repo), { title, ...fields })
+      return { ...outputOf(pull, pullRequestLine(pull)), note: pull.warning ? safeLine(pull.warning) : undefined }
     },
   },
   {
@@ -131,16 +132,19 @@ export const verbs: Verb[] = [
     run: async ({ client, args: [repo], fields, needProject, inProject }) => {
       if (repo === undefined) {
         const file = await client.get<AgentsFile>(
-          query(at('/api/projects/:slug/agents-md', await needProject()), { target: fields.target }),
+          withQuery(pathTo('/api/projects/:slug/agents-md', await needProject()), { target: fields.target }),
         )
-        return shown(file, ...paragraphs(file.content.trimEnd()))
+        return outputOf(file, ...paragraphLines(file.content.trimEnd()))
       }
-      const made = await client.post<AgentsFileMade>(at('/api/repos/:id/agents-md', repo), {
+      const made = await client.post<AgentsFileMade>(pathTo('/api/repos/:id/agents-md', repo), {
         ...fields,
         ...(await inProject()),
       })
-      if (!fields.commit) return shown(made, ...paragraphs(made.content.trimEnd()))
-      return shown(made, made.pullRequest ? opened(made.pullRequest) : `${plain(made.path)} is up to date.`)
+      if (!fields.commit) return outputOf(made, ...paragraphLines(made.content.trimEnd()))
+      return outputOf(
+        made,
+        made.pullRequest ? pullRequestLine(made.pullRequest) : `${safeLine(made.path)} is up to date.`,
+      )
     },
   },
   {
@@ -149,6 +153,6 @@ export const verbs: Verb[] = [
     about: 'Remove a connected repository; it stays at its host',
     examples: ['tutti repositories delete tutti/tutti'],
     run: async ({ client, args }) =>
-      shown(await client.request('DELETE', at('/api/repos/:id', ...args)), `Removed ${args[0]}.`),
+      outputOf(await client.request('DELETE', pathTo('/api/repos/:id', ...args)), `Removed ${args[0]}.`),
   },
 ]

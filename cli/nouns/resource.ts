@@ -1,7 +1,7 @@
 import type { Client } from '../api/client.ts'
-import { at, query } from '../api/reference.ts'
-import { type Column, table } from '../terminal/output.ts'
-import { choice, count, eitherOf, type Field, flag, type Shown, shown, text, type Verb } from './noun.ts'
+import { pathTo, withQuery } from '../api/reference.ts'
+import { type Column, tableLines } from '../terminal/output.ts'
+import { type CommandOutput, choice, count, eitherOf, type Field, flag, outputOf, text, type Verb } from './noun.ts'
 
 export interface Page<T> {
   items: T[]
@@ -28,7 +28,7 @@ export const withArchived = (fields: Record<string, unknown>): Record<string, un
 export const openOnly = (fields: Record<string, unknown>): Record<string, unknown> =>
   fields.all || fields.status !== undefined ? fields : { open: true, ...fields }
 /** Returns the text to print instead of an empty list. */
-export const noneOpen = (noun: string, { all, status }: Record<string, unknown>): string =>
+export const emptyMessage = (noun: string, { all, status }: Record<string, unknown>): string =>
   all || status !== undefined ? `No ${noun}.` : `No open ${noun}. To list closed ones, add --all.`
 
 export const sorting = (...by: string[]): Field[] => [
@@ -37,7 +37,7 @@ export const sorting = (...by: string[]): Field[] => [
 ]
 
 /** Reads as many items as were asked for, in as many requests as that takes. */
-export async function pages<T>(
+export async function fetchPages<T>(
   client: Client,
   path: string,
   { limit, all, ...values }: Record<string, unknown>,
@@ -45,10 +45,10 @@ export async function pages<T>(
   const MAX_LIMIT = 200
   const wanted = all ? Number.POSITIVE_INFINITY : limit === undefined ? undefined : Number(limit)
   const step = (done: number) => (wanted === undefined ? undefined : Math.min(MAX_LIMIT, wanted - done))
-  const page = await client.get<Page<T>>(query(path, { ...values, limit: step(0) }))
+  const page = await client.get<Page<T>>(withQuery(path, { ...values, limit: step(0) }))
   while (page.nextCursor && wanted !== undefined && page.items.length < wanted) {
     const next = await client.get<Page<T>>(
-      query(path, { ...values, limit: step(page.items.length), cursor: page.nextCursor }),
+      withQuery(path, { ...values, limit: step(page.items.length), cursor: page.nextCursor }),
     )
     page.items.push(...next.items)
     page.nextCursor = next.nextCursor
@@ -56,23 +56,23 @@ export async function pages<T>(
   return page
 }
 
-export function listed<T>(page: Page<T>, columns: Column<T>[], none: string): Shown {
+export function listOutput<T>(page: Page<T>, columns: Column<T>[], none: string): CommandOutput {
   if (page.items.length === 0) return { value: page, lines: [], note: none }
   return {
     value: page,
-    lines: table(page.items, columns),
+    lines: tableLines(page.items, columns),
     note: page.nextCursor ? 'More results exist. To see them, use --all or a higher --limit.' : undefined,
   }
 }
 
-export function removed(value: { id: string }, noun: string, ref: string | undefined): Shown {
+export function deletedOutput(value: { id: string }, noun: string, ref: string | undefined): CommandOutput {
   return {
-    ...shown(value, `Deleted ${ref}.`),
+    ...outputOf(value, `Deleted ${ref}.`),
     note: `To restore it within 24 hours (administrators: 30 days): tutti ${noun} restore ${value.id}`,
   }
 }
 
-interface PlainNoun<Item, One> {
+interface StandardNoun<Item, One> {
   noun: string
   path: string
   what: string
@@ -98,21 +98,21 @@ interface PlainNoun<Item, One> {
 const withArticle = (what: string): string => `${/^[aeiou]/.test(what) ? 'an' : 'a'} ${what}`
 
 /** Returns the verbs list, show, create, update, delete and restore. A noun adds its own verbs to these. */
-export function plainVerbs<Item, One>(of: PlainNoun<Item, One>): Verb[] {
+export function standardVerbs<Item, One>(of: StandardNoun<Item, One>): Verb[] {
   const { noun, path, what, sample, remove } = of
-  const one = (value: One): Shown => ({ value, lines: of.show(value) })
+  const one = (value: One): CommandOutput => ({ value, lines: of.show(value) })
   const show: Verb = {
     name: 'show',
     args: `<${what}>`,
     about: `Show ${withArticle(what)}`,
     examples: [`tutti ${noun} show ${sample}`],
-    run: async ({ client, args }) => one(await client.get<One>(at(`${path}/:id`, ...args))),
+    run: async ({ client, args }) => one(await client.get<One>(pathTo(`${path}/:id`, ...args))),
   }
-  const verbs = [listing(of), show, creating(of, one), updating(of, one)]
-  return remove ? [...verbs, deleting(of, remove), restoring(noun, path, what, sample, one)] : verbs
+  const verbs = [listVerb(of), show, createVerb(of, one), updateVerb(of, one)]
+  return remove ? [...verbs, deleteVerb(of, remove), restoreVerb(noun, path, what, sample, one)] : verbs
 }
 
-const listing = <Item, One>(of: PlainNoun<Item, One>): Verb => ({
+const listVerb = <Item, One>(of: StandardNoun<Item, One>): Verb => ({
   name: 'list',
   about: `List ${of.archives ? 'active ' : ''}${of.noun}, last updated first`,
   aliases: ['ls'],
@@ -121,13 +121,13 @@ const listing = <Item, One>(of: PlainNoun<Item, One>): Verb => ({
   examples: [`tutti ${of.noun} list`, ...of.examples.list],
   run: async ({ client, fields, inProject }) => {
     const query = { ...(of.archives ? withArchived(fields) : fields), ...(of.inProject && (await inProject())) }
-    return listed(await pages<Item>(client, of.path, query), of.columns, `No ${of.noun}.`)
+    return listOutput(await fetchPages<Item>(client, of.path, query), of.columns, `No ${of.noun}.`)
   },
 })
 
-const creating = <Item, One>(
-  { path, what, name, inProject, fields, creates = [], examples }: PlainNoun<Item, One>,
-  one: (value: One) => Shown,
+const createVerb = <Item, One>(
+  { path, what, name, inProject, fields, creates = [], examples }: StandardNoun<Item, One>,
+  one: (value: One) => CommandOutput,
 ): Verb => ({
   name: 'create',
   args: `<${name}>`,
@@ -145,9 +145,9 @@ const creating = <Item, One>(
     ),
 })
 
-const updating = <Item, One>(
-  { path, what, name, update = 'PATCH', fields, changes = [], examples }: PlainNoun<Item, One>,
-  one: (value: One) => Shown,
+const updateVerb = <Item, One>(
+  { path, what, name, update = 'PATCH', fields, changes = [], examples }: StandardNoun<Item, One>,
+  one: (value: One) => CommandOutput,
 ): Verb => ({
   name: 'update',
   args: `<${what}>`,
@@ -158,30 +158,35 @@ const updating = <Item, One>(
     ...changes,
   ],
   examples: examples.update,
-  run: async ({ client, args, fields }) => one(await client.request<One>(update, at(`${path}/:id`, ...args), fields)),
+  run: async ({ client, args, fields }) =>
+    one(await client.request<One>(update, pathTo(`${path}/:id`, ...args), fields)),
 })
 
-const deleting = <Item, One>({ noun, path, what, sample }: PlainNoun<Item, One>, fields: Field[]): Verb => ({
+const deleteVerb = <Item, One>({ noun, path, what, sample }: StandardNoun<Item, One>, fields: Field[]): Verb => ({
   name: 'delete',
   args: `<${what}>`,
   about: `Delete ${withArticle(what)}`,
   fields,
   examples: [`tutti ${noun} delete ${sample}`],
   run: async ({ client, args, fields }) =>
-    removed(await client.request<{ id: string }>('DELETE', query(at(`${path}/:id`, ...args), fields)), noun, args[0]),
+    deletedOutput(
+      await client.request<{ id: string }>('DELETE', withQuery(pathTo(`${path}/:id`, ...args), fields)),
+      noun,
+      args[0],
+    ),
 })
 
-export const restoring = <One>(
+export const restoreVerb = <One>(
   noun: string,
   path: string,
   what: string,
   sample: string,
-  one: (value: One) => Shown,
+  one: (value: One) => CommandOutput,
 ): Verb => ({
   name: 'restore',
   args: `<${what}>`,
   about: `Restore ${withArticle(what)} deleted in the last 30 days`,
   online: true,
   examples: [`tutti ${noun} restore ${sample}`],
-  run: async ({ client, args }) => one(await client.post<One>(at(`${path}/:id/restore`, ...args))),
+  run: async ({ client, args }) => one(await client.post<One>(pathTo(`${path}/:id/restore`, ...args))),
 })

@@ -1,12 +1,12 @@
 import type { Context, Session, SessionBrief, SessionEnded, SessionItem } from '../../src/features/sessions/schema.ts'
 import type { Timeline } from '../../src/features/sessions/timeline-schema.ts'
-import { inFull } from '../../src/records/party.ts'
-import { at, query } from '../api/reference.ts'
-import { paragraphs, record } from '../terminal/output.ts'
+import { fullName } from '../../src/records/user-or-agent.ts'
+import { pathTo, withQuery } from '../api/reference.ts'
+import { paragraphLines, recordLines } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
-import { ago } from '../terminal/times.ts'
-import { type Call, choice, count, json, many, reference, shown, text, time, type Verb } from './noun.ts'
-import { listed, noneOpen, openOnly, type Page, pages, sorting, workPaging } from './resource.ts'
+import { timeAgo } from '../terminal/times.ts'
+import { type Call, choice, count, json, many, outputOf, reference, text, time, type Verb } from './noun.ts'
+import { emptyMessage, fetchPages, listOutput, openOnly, type Page, sorting, workPaging } from './resource.ts'
 
 const budget = count('--budget <tokens>', 'approximate length of the brief', 'budgetTokens')
 const state = [
@@ -18,12 +18,17 @@ const state = [
   many('--question <text>', 'open question', 'openQuestions'),
   json('--checkpoint <json>', 'the whole checkpoint as one JSON object'),
 ]
-const brief = (value: SessionBrief | Context) => shown(value, ...paragraphs(value.brief.text))
+const briefOutput = (value: SessionBrief | Context) => outputOf(value, ...paragraphLines(value.brief.text))
 
 /** Returns the session that is named, or the last used one, in the linked project if there is one. */
-async function sessionOf({ client, args: [named], inProject }: Call, open: 'open' | 'any' = 'open'): Promise<string> {
+async function findSessionId(
+  { client, args: [named], inProject }: Call,
+  open: 'open' | 'any' = 'open',
+): Promise<string> {
   if (named) return named
-  const { items } = await client.get<Page<SessionItem>>(query('/api/sessions', { ...(await inProject()), limit: 20 }))
+  const { items } = await client.get<Page<SessionItem>>(
+    withQuery('/api/sessions', { ...(await inProject()), limit: 20 }),
+  )
   const found = items.find((s) => open === 'any' || s.status !== 'ended')
   if (!found) throw new Refusal('You have no open session here. Start one: tutti sessions start', 4)
   return found.id
@@ -43,15 +48,15 @@ export const verbs: Verb[] = [
     ],
     examples: ['tutti sessions list', 'tutti sessions list --all'],
     run: async ({ client, fields, inProject }) =>
-      listed(
-        await pages<SessionItem>(client, '/api/sessions', { ...openOnly(fields), ...(await inProject()) }),
+      listOutput(
+        await fetchPages<SessionItem>(client, '/api/sessions', { ...openOnly(fields), ...(await inProject()) }),
         [
           { title: 'Id', of: (s) => s.id.slice(0, 13) },
           { title: 'Status', of: (s) => s.status },
           { title: 'Goal', of: (s) => s.goals[0], wide: true },
-          { title: 'Last used', of: (s) => ago(s.updatedAt) },
+          { title: 'Last used', of: (s) => timeAgo(s.updatedAt) },
         ],
-        noneOpen('sessions', fields),
+        emptyMessage('sessions', fields),
       ),
   },
   {
@@ -61,16 +66,16 @@ export const verbs: Verb[] = [
     inProject: true,
     examples: ['tutti sessions show', 'tutti sessions show 019a8a7e-5c1f'],
     run: async (call) => {
-      const s = await call.client.get<Session>(at('/api/sessions/:id', await sessionOf(call, 'any')))
-      return shown(
+      const s = await call.client.get<Session>(pathTo('/api/sessions/:id', await findSessionId(call, 'any')))
+      return outputOf(
         s,
-        ...record(
+        ...recordLines(
           {
             Session: s.id,
             Status: s.status,
             Goals: s.goals.join('; '),
-            Started: ago(s.startedAt),
-            Saved: s.checkpointAt && ago(s.checkpointAt),
+            Started: timeAgo(s.startedAt),
+            Saved: s.checkpointAt && timeAgo(s.checkpointAt),
             'Next step': s.checkpoint?.nextStep,
             Branch: s.checkpoint?.branch,
             Files: s.checkpoint?.files?.join(', '),
@@ -90,13 +95,15 @@ export const verbs: Verb[] = [
     inProject: true,
     examples: ['tutti sessions replay', 'tutti sessions replay 019a8a7e-5c1f'],
     run: async (call) => {
-      const replay = await call.client.get<Timeline>(at('/api/sessions/:id/timeline', await sessionOf(call, 'any')))
+      const replay = await call.client.get<Timeline>(
+        pathTo('/api/sessions/:id/timeline', await findSessionId(call, 'any')),
+      )
       return {
-        ...listed(
+        ...listOutput(
           { items: replay.events, nextCursor: null },
           [
-            { title: 'When', of: (e) => ago(e.at) },
-            { title: 'Who', of: (e) => inFull(e.actor) },
+            { title: 'When', of: (e) => timeAgo(e.at) },
+            { title: 'Who', of: (e) => fullName(e.actor) },
             { title: 'What', of: (e) => e.description, wide: true },
             { title: 'Line', of: (e) => e.line },
           ],
@@ -119,7 +126,7 @@ export const verbs: Verb[] = [
     ],
     examples: ['tutti sessions start -g "Lock the folder" --task TUT-42'],
     run: async ({ client, fields, inProject }) =>
-      brief(await client.post<SessionBrief>('/api/sessions', { ...fields, ...(await inProject()) })),
+      briefOutput(await client.post<SessionBrief>('/api/sessions', { ...fields, ...(await inProject()) })),
   },
   {
     name: 'resume',
@@ -129,8 +136,11 @@ export const verbs: Verb[] = [
     fields: [budget],
     examples: ['tutti sessions resume', 'tutti sessions resume 019a8a7e-5c1f --budget 1000'],
     run: async (call) =>
-      brief(
-        await call.client.post<SessionBrief>(at('/api/sessions/:id/resume', await sessionOf(call, 'any')), call.fields),
+      briefOutput(
+        await call.client.post<SessionBrief>(
+          pathTo('/api/sessions/:id/resume', await findSessionId(call, 'any')),
+          call.fields,
+        ),
       ),
   },
   {
@@ -140,7 +150,7 @@ export const verbs: Verb[] = [
     fields: [budget, time('--since <time>', 'include changes after this time')],
     examples: ['tutti sessions context --since 2027-01-31'],
     run: async ({ client, fields, inProject }) =>
-      brief(await client.get<Context>(query('/api/context', { ...fields, ...(await inProject()) }))),
+      briefOutput(await client.get<Context>(withQuery('/api/context', { ...fields, ...(await inProject()) }))),
   },
   {
     name: 'checkpoint',
@@ -154,8 +164,8 @@ export const verbs: Verb[] = [
       const { checkpoint, taskId, ...parts } = call.fields
       const saved = { ...(checkpoint as object | undefined), ...parts }
       if (Object.keys(saved).length === 0) throw new Refusal('Nothing to save. Use at least --next-step <text>')
-      const path = at('/api/sessions/:id/checkpoint', await sessionOf(call))
-      return shown(
+      const path = pathTo('/api/sessions/:id/checkpoint', await findSessionId(call))
+      return outputOf(
         await call.client.post(path, { checkpoint: saved, ...(taskId !== undefined && { taskId }) }),
         'Checkpoint saved.',
       )
@@ -170,10 +180,10 @@ export const verbs: Verb[] = [
     examples: ['tutti sessions end -m "The folder is locked"'],
     run: async (call) => {
       const ended = await call.client.post<SessionEnded>(
-        at('/api/sessions/:id/end', await sessionOf(call)),
+        pathTo('/api/sessions/:id/end', await findSessionId(call)),
         call.fields,
       )
-      return shown(
+      return outputOf(
         ended,
         `Session ended. ${ended.memories.length === 1 ? '1 memory' : `${ended.memories.length} memories`} stored.`,
       )

@@ -1,9 +1,9 @@
 import type { Trashed } from '../../src/features/trash/schema.ts'
 import { restorableNames } from '../../src/records/names.ts'
 import { Refusal } from '../terminal/refusal.ts'
-import { ago } from '../terminal/times.ts'
-import { choice, shown, type Verb } from './noun.ts'
-import { listed, pages, paging } from './resource.ts'
+import { timeAgo } from '../terminal/times.ts'
+import { choice, outputOf, type Verb } from './noun.ts'
+import { fetchPages, listOutput, paging } from './resource.ts'
 
 export const verbs: Verb[] = [
   {
@@ -14,13 +14,13 @@ export const verbs: Verb[] = [
     fields: [choice('--kind <kind>', restorableNames), ...paging],
     examples: ['tutti trash list', 'tutti trash list --kind note'],
     run: async ({ client, fields }) =>
-      listed(
-        await pages<Trashed>(client, '/api/trash', fields),
+      listOutput(
+        await fetchPages<Trashed>(client, '/api/trash', fields),
         [
           { title: 'Id', of: ({ id }) => id },
           { title: 'Kind', of: ({ kind }) => kind },
           { title: 'Title', of: ({ title }) => title, wide: true },
-          { title: 'Deleted', of: ({ deletedAt }) => ago(deletedAt) },
+          { title: 'Deleted', of: ({ deletedAt }) => timeAgo(deletedAt) },
           { title: 'By', of: ({ deletedBy }) => deletedBy.name },
         ],
         'No deleted records that you can restore.',
@@ -33,12 +33,12 @@ export const verbs: Verb[] = [
     online: true,
     examples: ['tutti trash restore 019a8a7e'],
     run: async ({ client, args: [id = ''] }) => {
-      const { items } = await pages<Trashed>(client, '/api/trash', { all: true })
+      const { items } = await fetchPages<Trashed>(client, '/api/trash', { all: true })
       const [found, other] = items.filter((item) => item.id.startsWith(id.toLowerCase()))
       if (!found) throw new Refusal(`No record in the trash has the id ${id}. List the trash with: tutti trash list`)
       if (other) throw new Refusal(`Several ids in the trash begin with ${id}. Use a longer one.`)
       const restored = await client.post<object>(`/api${found.path}/restore`)
-      return shown(restored, `Restored ${found.kind} ${found.title}.`)
+      return outputOf(restored, `Restored ${found.kind} ${found.title}.`)
     },
   },
 ]

@@ -2,19 +2,19 @@ import { seedHandlers } from '../../seeds/handlers.ts'
 import { createApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
 import { askServer } from '../../src/control/client.ts'
-import type { Command } from '../../src/control/command.ts'
-import { runCommand } from '../../src/control/server.ts'
+import type { ControlCommand } from '../../src/control/command.ts'
+import { runInProcess } from '../../src/control/server.ts'
 import { createLog } from '../../src/log.ts'
 import { requireDatabase } from './settings.ts'
 
 /** Runs a command in the running server, or opens the database for this one command when no server runs. */
-export async function control<I, O>(config: Config, command: Command<I, O>, input: I): Promise<O> {
+export async function runControlCommand<I, O>(config: Config, command: ControlCommand<I, O>, input: I): Promise<O> {
   const asked = await askServer(config, command, input)
   if (asked) return asked.answer
   if (!command.createsDatabase) requireDatabase(config)
   const app = await createApp(config, { background: false, log: createLog('warn'), control: seedHandlers })
   try {
-    return await runCommand(app, command, input)
+    return await runInProcess(app, command, input)
   } finally {
     await app.close()
   }

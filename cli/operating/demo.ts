@@ -1,7 +1,7 @@
 import type { Ctx } from '../../src/action.ts'
 import type { Config } from '../../src/config.ts'
 import { Refusal } from '../terminal/refusal.ts'
-import { type CommonOptions, settingsOf } from './settings.ts'
+import { type CommonOptions, loadSettings } from './settings.ts'
 
 /**
  * Returns the settings of a demo. Its folder is its own or given with --data-dir, and its database is embedded: the
@@ -10,7 +10,7 @@ import { type CommonOptions, settingsOf } from './settings.ts'
  * to store five weeks of work.
  */
 export const demoSettings = (options: CommonOptions): Config => ({
-  ...settingsOf({ ...options, dataDir: options.dataDir ?? './tutti-demo' }),
+  ...loadSettings({ ...options, dataDir: options.dataDir ?? './tutti-demo' }),
   DB_CONNECTION: 'pglite',
   DATABASE_URL: undefined,
   LISTEN_URL: undefined,
@@ -33,15 +33,15 @@ export function stoppedClock(at: string, demo = false): () => Date {
  * Prepares the database of a starting server. Withdraws the sign-in link of a demo that crashed. With `demo`, creates
  * the demo unless it exists, and returns the path of a sign-in link.
  */
-export async function prepare(ctx: Ctx, demo = false): Promise<string | undefined> {
-  await withdrawLink(ctx)
+export async function prepareDemo(ctx: Ctx, demo = false): Promise<string | undefined> {
+  await withdrawDemoLink(ctx)
   if (!demo) return undefined
   console.log('Preparing the demo…')
   return (await import('../../seeds/index.ts')).openDemo(ctx, {})
 }
 
 /** Ends the printed link with the server that printed it. */
-export async function withdrawLink(ctx: Ctx): Promise<void> {
+export async function withdrawDemoLink(ctx: Ctx): Promise<void> {
   await (await import('../../src/features/codes/service.ts')).withdrawLinks(ctx, {})
 }
 

@@ -22,7 +22,7 @@ export function copyVerified(source: string, target: string, expectedSum: string
     accessSync(dirname(target), constants.W_OK)
     copyFileSync(source, target)
   } catch (error) {
-    throw notWritable(target, error)
+    throw writeError(target, error)
   }
   const sum = new Bun.CryptoHasher('sha256').update(readFileSync(target)).digest('hex')
   const expected = (expectedSum ?? publishedSum(source))?.toLowerCase()
@@ -53,7 +53,7 @@ function publishedSum(path: string): string | undefined {
 }
 
 /** Runs a binary to get its version. Refuses one that does not run here. */
-export function versionOf(binary: string, name: string): string {
+export function runForVersion(binary: string, name: string): string {
   let output = ''
   try {
     const { exitCode, stdout, stderr } = Bun.spawnSync([binary, '--version'], { timeout: 30_000 })
@@ -75,7 +75,7 @@ export function syncFile(path: string): void {
   closeSync(fd)
 }
 
-export function notWritable(path: string, error: unknown): Refusal {
+export function writeError(path: string, error: unknown): Refusal {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM')
     return new Refusal(`You have no permission to write to ${dirname(path)}. Run this as its owner.`, 3)

@@ -3,7 +3,7 @@ import { userConfig } from '../terminal/environment.ts'
 import { Refusal } from '../terminal/refusal.ts'
 
 /** A system's service manager: where its unit file is, what is in it, and which commands to run. */
-export interface Manager {
+export interface ServiceManager {
   file: string
   /** `env`: what the service needs of the environment; others can read it. */
   unit(command: readonly string[], user?: string, env?: Readonly<Record<string, string>>): string
@@ -22,10 +22,15 @@ export interface Manager {
 }
 
 /** What can run as a service: the server, or the tunnel of this machine. */
-export type Managed = 'server' | 'tunnel'
+export type ServiceKind = 'server' | 'tunnel'
 
 /** Root's service belongs to the system; every other user has their own. */
-export function manager(platform: NodeJS.Platform, home: string, uid: number, what: Managed = 'server'): Manager {
+export function serviceManager(
+  platform: NodeJS.Platform,
+  home: string,
+  uid: number,
+  what: ServiceKind = 'server',
+): ServiceManager {
   if (platform === 'linux') return systemd(uid === 0, what)
   if (platform === 'darwin') return launchd(home, uid, what)
   throw new Refusal(
@@ -36,7 +41,7 @@ export function manager(platform: NodeJS.Platform, home: string, uid: number, wh
 // ---- systemd
 
 /** Quotes a word for ExecStart. systemd expands % everywhere, and $ except in the program's path. */
-const word = (text: string, index: number): string => {
+const quoteWord = (text: string, index: number): string => {
   const quoted = text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%')
   return `"${index === 0 ? quoted : quoted.replaceAll('$', '$$$$')}"`
 }
@@ -59,7 +64,7 @@ ProtectControlGroups=yes
 ProtectClock=yes
 PrivateDevices=yes`
 
-function systemd(root: boolean, what: Managed): Manager {
+function systemd(root: boolean, what: ServiceKind): ServiceManager {
   const systemctl = ['systemctl', ...(root ? [] : ['--user'])]
   const name = what === 'tunnel' ? 'tutti-tunnel' : 'tutti'
   return {
@@ -71,9 +76,9 @@ function systemd(root: boolean, what: Managed): Manager {
 Description=Tutti${what === 'tunnel' ? ' tunnel' : ''}
 ${root ? 'Wants=network-online.target\nAfter=network-online.target\n' : ''}
 [Service]
-ExecStart=${command.map(word).join(' ')}
+ExecStart=${command.map(quoteWord).join(' ')}
 ${Object.entries(env)
-  .map(([name, value]) => `Environment=${word(`${name}=${value}`, 0)}\n`)
+  .map(([name, value]) => `Environment=${quoteWord(`${name}=${value}`, 0)}\n`)
   .join('')}${user ? `User=${user}\n` : ''}Restart=on-failure
 RestartSec=2
 # Exit code 2: invalid settings, which a restart does not fix.
@@ -103,14 +108,15 @@ WantedBy=${root ? 'multi-user' : 'default'}.target
 
 // ---- launchd
 
-const xml = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+const escapeXml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
-const variables = (env: Readonly<Record<string, string>>): string => {
-  const lines = Object.entries(env).map(([name, value]) => `<key>${name}</key><string>${xml(value)}</string>`)
+const environmentXml = (env: Readonly<Record<string, string>>): string => {
+  const lines = Object.entries(env).map(([name, value]) => `<key>${name}</key><string>${escapeXml(value)}</string>`)
   return lines.length > 0 ? `  <key>EnvironmentVariables</key><dict>${lines.join('')}</dict>\n` : ''
 }
 
-function launchd(home: string, uid: number, what: Managed): Manager {
+function launchd(home: string, uid: number, what: ServiceKind): ServiceManager {
   const label = `dev.tutti.${what}`
   const logFile = what === 'tunnel' ? 'tutti-tunnel.log' : 'tutti.log'
   const root = uid === 0
@@ -127,12 +133,12 @@ function launchd(home: string, uid: number, what: Managed): Manager {
 <dict>
   <key>Label</key><string>${label}</string>
   <key>ProgramArguments</key>
-  <array>${command.map((text) => `<string>${xml(text)}</string>`).join('')}</array>
-${variables(env)}${user ? `  <key>UserName</key><string>${xml(user)}</string>\n` : ''}  <key>RunAtLoad</key><true/>
+  <array>${command.map((text) => `<string>${escapeXml(text)}</string>`).join('')}</array>
+${environmentXml(env)}${user ? `  <key>UserName</key><string>${escapeXml(user)}</string>\n` : ''}  <key>RunAtLoad</key><true/>
   <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
   <key>ExitTimeOut</key><integer>30</integer>
   <key>Umask</key><integer>63</integer>
-  <key>StandardErrorPath</key><string>${xml(log)}</string>
+  <key>StandardErrorPath</key><string>${escapeXml(log)}</string>
 </dict>
 </plist>
 `,

@@ -9,7 +9,7 @@ export interface CommonOptions {
   port?: string
 }
 
-export const settingsOf = ({ dataDir, config, host, port }: CommonOptions): Config =>
+export const loadSettings = ({ dataDir, config, host, port }: CommonOptions): Config =>
   loadConfig({ file: config, options: { DATA_DIR: dataDir, HOST: host, PORT: port } })
 
 /** Refuses a data folder without a database: a mistyped path must not become a new installation. */

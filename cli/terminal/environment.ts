@@ -11,19 +11,19 @@ export const configFolder = (): string =>
   join(env.XDG_CONFIG_HOME || (platform === 'win32' && env.APPDATA) || join(homedir(), '.config'), 'tutti')
 
 /** NO_COLOR takes precedence. FORCE_COLOR is for pipes into programs that show colours. */
-export const coloured = (stream: 1 | 2): boolean =>
+export const showsColours = (stream: 1 | 2): boolean =>
   !env.NO_COLOR && (env.FORCE_COLOR ? env.FORCE_COLOR !== '0' : env.TERM !== 'dumb' && isTerminal(stream))
 
 const terminals = new Map<1 | 2, boolean>()
 
 /** Avoids `process.stdout.isTTY`, which loads streams and sockets and makes short commands three times slower. */
 export function isTerminal(stream: 1 | 2): boolean {
-  const known = terminals.get(stream) ?? findTerminal(stream)
+  const known = terminals.get(stream) ?? detectTerminal(stream)
   terminals.set(stream, known)
   return known
 }
 
-function findTerminal(stream: 1 | 2): boolean {
+function detectTerminal(stream: 1 | 2): boolean {
   try {
     return fstatSync(stream).isCharacterDevice() && process.getBuiltinModule('node:tty').isatty(stream)
   } catch {

@@ -1,24 +1,24 @@
 import { writeSync } from 'node:fs'
-import { coloured, isTerminal } from './environment.ts'
+import { isTerminal, showsColours } from './environment.ts'
 
 /**
  * Characters that control a terminal or are invisible. Except the two joiners, which some scripts and many emoji need.
  */
-const control = /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u200c\u200d]]/gv
+const controlCharacters = /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u200c\u200d]]/gv
 
 /** Printable ASCII, which most lines are: a fast path that skips the slower patterns. */
-const ordinary = /^[\x20-\x7e]*$/
+const asciiOnly = /^[\x20-\x7e]*$/
 
 /** Makes one line of text from a server safe to print: it must not control the terminal. */
-export const plain = (text: string): string =>
-  (ordinary.test(text) ? text : text.replace(control, ' ')).replace(/ {2,}/g, ' ').trim()
+export const safeLine = (text: string): string =>
+  (asciiOnly.test(text) ? text : text.replace(controlCharacters, ' ')).replace(/ {2,}/g, ' ').trim()
 
-const style =
+const styleWith =
   (on: number) =>
   (text: string, stream: 1 | 2 = 1) =>
-    coloured(stream) ? `\x1b[${on}m${text}\x1b[0m` : text
-export const bold = style(1)
-export const dim = style(2)
+    showsColours(stream) ? `\x1b[${on}m${text}\x1b[0m` : text
+export const bold = styleWith(1)
+export const dim = styleWith(2)
 
 const styles = new Set(['\x1b[0m', '\x1b[1m', '\x1b[2m'])
 const styledOrControl = /\p{Cc}\[[012]m|[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u200c\u200d\t\n]]/gv
@@ -26,29 +26,29 @@ const styledOrControl = /\p{Cc}\[[012]m|[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u200c\u20
 /**
  * Removes control characters from a line just before it is printed, except our own styles if the stream shows colours.
  */
-export const guarded = (text: string, stream: 1 | 2): string =>
-  ordinary.test(text)
+export const withoutControls = (text: string, stream: 1 | 2): string =>
+  asciiOnly.test(text)
     ? text
-    : text.replace(styledOrControl, (found) => (styles.has(found) && coloured(stream) ? found : ''))
+    : text.replace(styledOrControl, (found) => (styles.has(found) && showsColours(stream) ? found : ''))
 
-const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+const escapeUnit = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** Formats JSON with all control characters escaped; JSON.stringify escapes only the first 32. */
 export const jsonText = (value: unknown, indent?: number): string =>
-  JSON.stringify(value, null, indent).replace(control, (found) =>
-    found === '\n' ? found : found.split('').map(escaped).join(''),
+  JSON.stringify(value, null, indent).replace(controlCharacters, (found) =>
+    found === '\n' ? found : found.split('').map(escapeUnit).join(''),
   )
 
 /** Prints a value of a stable shape with `--json`, or else lines for people. */
-export function print(json: boolean | undefined, value: unknown, ...lines: string[]): void {
+export function printResult(json: boolean | undefined, value: unknown, ...lines: string[]): void {
   if (json) console.log(jsonText(value, 2))
-  else for (const line of lines) console.log(guarded(line, 1))
+  else for (const line of lines) console.log(withoutControls(line, 1))
 }
 
 /** Prints a remark about a result to standard error. Not with console.error, which Bun colours red on a terminal. */
-export function note(text: string): void {
+export function printNote(text: string): void {
   try {
-    writeSync(2, `${guarded(text, 2)}\n`)
+    writeSync(2, `${withoutControls(text, 2)}\n`)
   } catch {
     // Standard error is closed.
   }
@@ -80,15 +80,15 @@ export interface Column<T> {
 const width = (text: string): number => Bun.stringWidth(text)
 const terminalWidth = (): number => (isTerminal(1) ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY)
 
-const fit = (text: string, most: number): string => Bun.sliceAnsi(text, 0, most, '…')
+const truncateCell = (text: string, most: number): string => Bun.sliceAnsi(text, 0, most, '…')
 
 const GAP = 2
 /** Minimum width of the wide column, and maximum width of the others, when the terminal is narrow. */
 const MIN_WIDE = 12
 const MAX_OTHER = 28
 
-export function table<T>(items: readonly T[], columns: readonly Column<T>[]): string[] {
-  const cells = items.map((item) => columns.map(({ of }) => plain(String(of(item) ?? '-')) || '-'))
+export function tableLines<T>(items: readonly T[], columns: readonly Column<T>[]): string[] {
+  const cells = items.map((item) => columns.map(({ of }) => safeLine(String(of(item) ?? '-')) || '-'))
   const widths = columns.map(({ title }, i) =>
     cells.reduce((most, row) => Math.max(most, width(row[i] as string)), width(title)),
   )
@@ -107,28 +107,28 @@ export function table<T>(items: readonly T[], columns: readonly Column<T>[]): st
   if (grow >= 0 && needed() > room) widths[grow] = Math.max(1, widthAt(grow) - (needed() - room))
   const line = (row: readonly string[]): string => {
     const parts = seen.map((i, at) => {
-      const text = fit(row[i] as string, widthAt(i))
+      const text = truncateCell(row[i] as string, widthAt(i))
       return at === seen.length - 1 ? text : text + ' '.repeat(widthAt(i) - width(text))
     })
-    return fit(parts.join(' '.repeat(GAP)), room)
+    return truncateCell(parts.join(' '.repeat(GAP)), room)
   }
   return [dim(line(columns.map((c) => c.title))), ...cells.map(line)]
 }
 
 /** Formats one item: its facts below each other, then its text without control characters. */
-export function record(facts: Record<string, string | number | null | undefined>, body?: string | null): string[] {
+export function recordLines(facts: Record<string, string | number | null | undefined>, body?: string | null): string[] {
   const known = Object.entries(facts).filter(([, value]) => value !== null && value !== undefined && value !== '')
   const wide = Math.max(...known.map(([name]) => name.length))
   const fact = ([name, value]: [string, unknown]) =>
-    wrapped(plain(String(value)), terminalWidth() - wide - GAP).map(
+    wrapWords(safeLine(String(value)), terminalWidth() - wide - GAP).map(
       (line, i) => `${i === 0 ? dim(name.padEnd(wide)) : ' '.repeat(wide)}${' '.repeat(GAP)}${line}`,
     )
-  return [...known.flatMap(fact), ...(body ? ['', ...paragraphs(body)] : [])]
+  return [...known.flatMap(fact), ...(body ? ['', ...paragraphLines(body)] : [])]
 }
 
 /** Wraps between words; a word that is longer than the line is left to the terminal. */
-const wrapped = (text: string, columns: number): string[] =>
+const wrapWords = (text: string, columns: number): string[] =>
   Number.isFinite(columns) ? Bun.wrapAnsi(text, columns).split('\n') : [text]
 
-export const paragraphs = (text: string): string[] =>
-  text.split(/\r?\n/).map((line) => line.replace(control, (c) => (c === '\t' ? c : '')))
+export const paragraphLines = (text: string): string[] =>
+  text.split(/\r?\n/).map((line) => line.replace(controlCharacters, (c) => (c === '\t' ? c : '')))

@@ -3,30 +3,30 @@
 const HOUR_MS = 3_600_000
 const days = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
 
-export const day = (at: string): string => at.slice(0, 10)
+export const dateOf = (at: string): string => at.slice(0, 10)
 
 /** A date without a time is the same everywhere; a time is shown in the reader's time zone. */
-export const dayOrHour = (at: string): string =>
+export const formatDue = (at: string): string =>
   at.endsWith('T00:00:00.000Z')
-    ? day(at)
+    ? dateOf(at)
     : new Date(at).toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
 
-const span = (minutes: number): string =>
+const formatMinutes = (minutes: number): string =>
   minutes < 60
     ? `${minutes} min`
     : minutes < 2880
       ? `${Math.round(minutes / 60)} h`
       : `${Math.round(minutes / 1440)} days`
 
-export function ago(at: string): string {
+export function timeAgo(at: string): string {
   const minutes = Math.max(0, Math.round((Date.now() - Date.parse(at)) / 60_000))
-  return minutes < 1 ? 'just now' : `${span(minutes)} ago`
+  return minutes < 1 ? 'just now' : `${formatMinutes(minutes)} ago`
 }
 
 /** `14 min left`. The last minute counts as one, so that nothing has 0 min left. */
-export function left(at: string): string {
+export function timeLeft(at: string): string {
   const ms = Date.parse(at) - Date.now()
-  return ms <= 0 ? 'expired' : `${span(Math.max(1, Math.round(ms / 60_000)))} left`
+  return ms <= 0 ? 'expired' : `${formatMinutes(Math.max(1, Math.round(ms / 60_000)))} left`
 }
 
 /**
@@ -34,7 +34,7 @@ export function left(at: string): string {
  * day of that name (`fri`), or a distance from now (`+3d`, `-2w`, `+4h`). Returns undefined for anything else. Days are
  * those of the user's calendar, and begin at midnight UTC as every date without a time does.
  */
-export function instantOf(text: string, now = new Date()): string | undefined {
+export function parseInstant(text: string, now = new Date()): string | undefined {
   const word = text.trim().toLowerCase()
   const inDays = (count: number): string => {
     const date = new Date(now.getFullYear(), now.getMonth(), now.getDate() + count)
@@ -61,7 +61,7 @@ function isTime(text: string): boolean {
 }
 
 /** Returns the number of days in `90d`, `12w`, `1y` or `90`; undefined for anything else. */
-export function daysOf(text: string): number | undefined {
+export function parseDays(text: string): number | undefined {
   const [, count, unit] = /^(\d{1,4})([dwy]?)$/i.exec(text.trim()) ?? []
   if (count === undefined) return undefined
   return Number(count) * (unit === 'y' ? 365 : unit === 'w' ? 7 : 1)
@@ -70,7 +70,7 @@ export function daysOf(text: string): number | undefined {
 const units = { s: 1000, m: 60_000, h: HOUR_MS, d: 24 * HOUR_MS } as const
 
 /** Returns the length of `30s`, `10m`, `2h`, `1d` or `30` (seconds); undefined for anything else. */
-export function millisecondsOf(text: string): number | undefined {
+export function parseDuration(text: string): number | undefined {
   const [, count, unit = 's'] = /^(\d{1,6})([smhd]?)$/i.exec(text.trim()) ?? []
   if (count === undefined) return undefined
   const ms = Number(count) * units[(unit.toLowerCase() || 's') as keyof typeof units]

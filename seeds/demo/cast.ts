@@ -1,13 +1,13 @@
 import { addUser, updateProfile } from '../../src/features/accounts/service.ts'
 import * as agentActions from '../../src/features/agents/service.ts'
-import { accept } from '../../src/features/invites/receiving.ts'
+import { accept } from '../../src/features/invites/received.ts'
 import * as invites from '../../src/features/invites/service.ts'
-import { finish } from '../../src/features/onboarding/service.ts'
+import { finishOnboarding } from '../../src/features/onboarding/service.ts'
 import * as organizations from '../../src/features/organizations/service.ts'
 import * as projects from '../../src/features/projects/service.ts'
 import { share } from '../../src/features/projects/sharing.ts'
 import * as skills from '../../src/features/skills/service.ts'
-import { introduce } from '../../src/features/tokens/agents.ts'
+import { introduceProgram } from '../../src/features/tokens/agents.ts'
 import * as keys from '../../src/features/tokens/keys.ts'
 import * as tokens from '../../src/features/tokens/service.ts'
 import * as workspaces from '../../src/features/workspaces/service.ts'
@@ -46,8 +46,8 @@ const connects = (at: Moment, who: AgentName, days: number): Step => ({
       expiresInDays: days,
     })
     stage.secrets.set(who, token as string)
-    const actor = await stage.app.auth.look(token as string)
-    await introduce({ ...ctx, actor }, programs[who])
+    const actor = await stage.app.auth.lookUp(token as string)
+    await introduceProgram({ ...ctx, actor }, programs[who])
   },
 })
 
@@ -57,7 +57,7 @@ const team: Step[] = [
     at: ago(38, '08:05'),
     by: 'ada',
     run: async (ctx, stage) => {
-      const { organization, invites: sent } = await finish(ctx, {
+      const { organization, invites: sent } = await finishOnboarding(ctx, {
         organization: { name: 'Northlight' },
         invites: [
           { email: people.ben.email, role: 'admin' },

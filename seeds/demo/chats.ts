@@ -1,6 +1,6 @@
 import type { Source } from '../../src/features/assistant/schema.ts'
-import { create, keepMessages } from '../../src/features/assistant/sessions.ts'
-import { find as findProject } from '../../src/features/projects/rows.ts'
+import { create, storeMessages } from '../../src/features/assistant/sessions.ts'
+import { findProject } from '../../src/features/projects/rows.ts'
 import { minutesAgo, type Step } from './script.ts'
 
 const answer = [
@@ -41,7 +41,7 @@ export const chatSteps: Step[] = [
         ],
       }
       const said = { model: 'llama3.2', sources, usage: { prompt: 1840, completion: 62, estimated: false } }
-      await keepMessages(await stage.as('system'), {
+      await storeMessages(await stage.as('system'), {
         sessionId: id,
         messages: [
           { content: title },

@@ -1,4 +1,4 @@
-import { allowedHosts } from '../../src/outside/allowed.ts'
+import { allowedHosts } from '../../src/outside/allowed-hosts.ts'
 import type { Outbound } from '../../src/outside/outbound.ts'
 
 /** The address of the fictional code host. Names under `.example` exist nowhere. */

@@ -1,5 +1,5 @@
 import { newId } from '../../src/db/columns.ts'
-import { register, SCHEMA } from '../../src/features/sync/devices.ts'
+import { registerDevice, SCHEMA } from '../../src/features/sync/devices.ts'
 import { push } from '../../src/features/sync/push.ts'
 import { ago, minutesAgo, type Step } from './script.ts'
 
@@ -15,7 +15,7 @@ export const copySteps: Step[] = [
     at: ago(16, '18:20'),
     by: 'ada',
     run: async (ctx, stage) => {
-      const { deviceId } = await register(ctx, { name: 'Ada’s laptop', platform: 'linux x64', schema: SCHEMA })
+      const { deviceId } = await registerDevice(ctx, { name: 'Ada’s laptop', platform: 'linux x64', schema: SCHEMA })
       stage.keep('device', deviceId)
     },
   },

@@ -1,4 +1,4 @@
-import { comment } from '../../src/features/decisions/comments.ts'
+import { commentOnDecision } from '../../src/features/decisions/comments.ts'
 import * as decisions from '../../src/features/decisions/service.ts'
 import { act, ago, minutesAgo, type Step } from './script.ts'
 
@@ -36,7 +36,7 @@ const settled: Step[] = [
     },
     'decision chapters',
   ),
-  act(ago(22, '16:00'), 'codex', comment, (id) => ({
+  act(ago(22, '16:00'), 'codex', commentOnDecision, (id) => ({
     ref: id('decision chapters'),
     body: 'Measured on 4,000 books: the largest chapter has 38 MB, the median 41 KB. A resume needs the index first.',
   })),
@@ -59,11 +59,11 @@ const settled: Step[] = [
     }),
     'decision blocks',
   ),
-  act(ago(8, '10:40'), 'ada', comment, (id) => ({
+  act(ago(8, '10:40'), 'ada', commentOnDecision, (id) => ({
     ref: id('decision blocks'),
     body: 'Agreed. I will change the spec today; LAN-36 has not started, so nothing is thrown away.',
   })),
-  act(ago(8, '11:05'), 'claude', comment, (id) => ({
+  act(ago(8, '11:05'), 'claude', commentOnDecision, (id) => ({
     ref: id('decision blocks'),
     body: 'With 256 KB the index of the largest book we have shrinks from 92 KB to nothing.',
   })),
@@ -110,7 +110,7 @@ const settled: Step[] = [
     },
     'decision zones',
   ),
-  act(ago(18, '12:00'), 'ada', comment, (id) => ({
+  act(ago(18, '12:00'), 'ada', commentOnDecision, (id) => ({
     ref: id('decision zones'),
     body: 'Two of five readers turned it on by accident and thought the app was broken. A gesture would be safer.',
   })),
@@ -169,11 +169,11 @@ const open: Step[] = [
     },
     'decision removing',
   ),
-  act(minutesAgo(37), 'chiara', comment, (id) => ({
+  act(minutesAgo(37), 'chiara', commentOnDecision, (id) => ({
     ref: id('decision removing'),
     body: 'Three options. Ben and I lean to the first; @ada, yours is the last voice, and LAN-65 waits for it.',
   })),
-  act(minutesAgo(33), 'ben', comment, (id) => ({
+  act(minutesAgo(33), 'ben', commentOnDecision, (id) => ({
     ref: id('decision removing'),
     body: 'The first is also the only one that the server can check without knowing who reads what.',
   })),

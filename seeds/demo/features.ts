@@ -2,7 +2,7 @@ import { contextOf } from '../../src/action.ts'
 import { system } from '../../src/auth/actor.ts'
 import type { Evidence } from '../../src/features/projects/workflow/workflow-schema.ts'
 import { observe } from '../../src/features/repositories/observe.ts'
-import { advance, override, review } from '../../src/features/workflow/advancing.ts'
+import { advanceFeature, overrideGate, reviewFeature } from '../../src/features/workflow/advancing.ts'
 import { get } from '../../src/features/workflow/detail.ts'
 import * as workflow from '../../src/features/workflow/service.ts'
 import { HARBOUR, LANTERN } from './code-host.ts'
@@ -17,7 +17,7 @@ const moves = (at: Moment, by: Who, feature: string, evidence?: Evidence, level?
   by,
   run: async (ctx, stage) => {
     const ref = stage.id(feature)
-    await advance(ctx, { ref, evidence, ...(level === 'verified' && { level }) })
+    await advanceFeature(ctx, { ref, evidence, ...(level === 'verified' && { level }) })
     if (level !== 'asked') return
     const { evidence: given } = await get(ctx, { ref })
     const last = given.find((e) => e.evidence.summary === evidence?.summary)
@@ -26,7 +26,7 @@ const moves = (at: Moment, by: Who, feature: string, evidence?: Evidence, level?
 })
 
 const verdict = (at: Moment, by: Person, feature: string, given: 'approved' | 'changes_requested', comments: string) =>
-  act(at, by, review, (id) => ({ ref: id(feature), verdict: given, comments }))
+  act(at, by, reviewFeature, (id) => ({ ref: id(feature), verdict: given, comments }))
 
 const offline: Step[] = [
   act(
@@ -247,7 +247,7 @@ const others: Step[] = [
     { project: 'lantern', title: 'Import from 1.x', kind: 'chore' },
     'import',
   ),
-  act(ago(34, '15:00'), 'ada', override, (id) => ({
+  act(ago(34, '15:00'), 'ada', overrideGate, (id) => ({
     ref: id('import'),
     status: 'done',
     reason: 'Shipped with 1.8, before we used gates.',

@@ -2,7 +2,13 @@ import * as memory from '../../src/features/memory/service.ts'
 import { act, ago, type Moment, minutesAgo, type Step, type Who } from './script.ts'
 
 const inLantern = (at: Moment, by: Who, title: string, content: string, tags: string[], importance = 0.5): Step =>
-  act(at, by, memory.put, { scope: 'project', scopeId: 'lantern', title, content, tags, importance }, `memory ${title}`)
+  act(
+    at,
+    by,
+    memory.storePrepared,
+    { scope: 'project', scopeId: 'lantern', title, content, tags, importance },
+    `memory ${title}`,
+  )
 
 export const memorySteps: Step[] = [
   inLantern(
@@ -53,7 +59,7 @@ export const memorySteps: Step[] = [
     ['offline', 'covers'],
     0.9,
   ),
-  act(ago(8, '13:40'), 'claude', memory.put, (id) => ({
+  act(ago(8, '13:40'), 'claude', memory.storePrepared, (id) => ({
     title: 'Blocks have one size',
     content: 'A block has 256 KB, the last one less. There is no index any more; its number is its place.',
     tags: ['format', 'offline'],
@@ -76,7 +82,7 @@ export const memorySteps: Step[] = [
     ['performance'],
     0.4,
   ),
-  act(ago(16, '10:00'), 'codex', memory.put, {
+  act(ago(16, '10:00'), 'codex', memory.storePrepared, {
     scope: 'project',
     scopeId: 'harbour',
     title: 'The build machine has no IPv6',
@@ -84,21 +90,21 @@ export const memorySteps: Step[] = [
     tags: ['testing'],
     importance: 0.6,
   }),
-  act(ago(20, '11:20'), 'reviewer', memory.put, {
+  act(ago(20, '11:20'), 'reviewer', memory.storePrepared, {
     scope: 'agent',
     title: 'What Ada asks for in a review',
     content: 'The test that fails without the change, named first. Then the risk. Style only if it hides a defect.',
     tags: ['review'],
     importance: 0.8,
   }),
-  act(ago(10, '09:30'), 'reviewer', memory.put, {
+  act(ago(10, '09:30'), 'reviewer', memory.storePrepared, {
     scope: 'agent',
     title: 'Chiara’s changes come with pictures',
     content:
       'Changes of the interface have pictures in the pull request. Ask for the one at 320 points if it is missing.',
     tags: ['review', 'accessibility'],
   }),
-  act(ago(12, '16:30'), 'ada', memory.put, (_, { now }) => ({
+  act(ago(12, '16:30'), 'ada', memory.storePrepared, (_, { now }) => ({
     scope: 'project' as const,
     scopeId: 'lantern',
     title: 'Freeze of the catalogue',

@@ -1,5 +1,5 @@
 import { type Ctx, contextOf } from '../../src/action.ts'
-import { type Actor, anonymous, inOrganization, system } from '../../src/auth/actor.ts'
+import { type Actor, anonymous, switchOrganization, system } from '../../src/auth/actor.ts'
 import { Authenticator } from '../../src/auth/authenticate.ts'
 import { AppError } from '../../src/errors.ts'
 import { signIn } from '../../src/features/accounts/sessions.ts'
@@ -95,7 +95,7 @@ class Players {
       : (this.secrets.get(who as AgentName) as string)
     const actor = await this.app.auth.authenticate(secret)
     const team = ids.get('northlight')
-    const placed = team && actor.memberships.has(team) ? inOrganization(actor, team) : actor
+    const placed = team && actor.memberships.has(team) ? switchOrganization(actor, team) : actor
     this.#actors.set(who, placed)
     return placed
   }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { register } from '../../src/features/grants/clients.ts'
-import { exchange } from '../../src/features/grants/exchange.ts'
+import { exchangeToken } from '../../src/features/grants/exchange.ts'
 import { consent, decide } from '../../src/features/grants/service.ts'
 import { CLIENT_DOCUMENT } from './code-host.ts'
 import { ago, type Moment, type Person, type Step } from './script.ts'
@@ -44,7 +44,7 @@ const letsIn = (at: Moment, by: Person, { name, redirectUri, agent, scopes }: Pr
       redirect_uri: redirectUri,
       code_verifier: verifier,
     })
-    const { access_token } = await exchange(await stage.as('nobody'), app.url, form)
+    const { access_token } = await exchangeToken(await stage.as('nobody'), app.url, form)
     await app.auth.authenticate(access_token)
     await app.auth.flushUsage()
   },

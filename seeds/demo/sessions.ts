@@ -37,7 +37,7 @@ const earlier: Step[] = [
     { goals: ['Find out why covers stay old in flight mode'], projectId: 'lantern', taskId: 'LAN-25' },
     'session covers',
   ),
-  act(ago(14, '13:20'), 'claude', memory.put, (id) => ({
+  act(ago(14, '13:20'), 'claude', memory.storePrepared, (id) => ({
     scope: 'session' as const,
     scopeId: id('session covers'),
     content: 'Both editions of *Piranesi* have the same cache key. It is the key, not the server.',

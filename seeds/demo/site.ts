@@ -86,7 +86,7 @@ Next month we write about what went wrong.`,
     at: minutesAgo(90),
     by: 'nobody',
     run: (ctx) =>
-      contact.store(ctx, {
+      contact.storeContactMessage(ctx, {
         name: 'Grace Hopper',
         email: 'grace@example.com',
         subject: 'A question',

@@ -1,8 +1,8 @@
 import type { Ctx } from '../../src/action.ts'
-import { comment } from '../../src/features/tasks/comments.ts'
+import { addComment } from '../../src/features/tasks/comments.ts'
 import { claim } from '../../src/features/tasks/leases/leases.ts'
 import * as tasks from '../../src/features/tasks/service.ts'
-import type { Priority } from '../../src/records/work.ts'
+import type { Priority } from '../../src/records/task-states.ts'
 import { ago, dueIn, isAgent, type Person, people, type Stage, type Step, type Who } from './script.ts'
 
 /** A task as the data files write it. Its number is its place in the project's list. */
@@ -75,7 +75,7 @@ function lifeOf(slug: string, key: string, row: TaskRow, i: number): Step[] {
       at: ago(cancelled.day, clock(16, i)),
       by: 'ada',
       run: async (ctx) => {
-        await comment(ctx, { ref: key, body: cancelled.why })
+        await addComment(ctx, { ref: key, body: cancelled.why })
         await tasks.update(ctx, { ref: key, status: 'cancelled' })
       },
     })

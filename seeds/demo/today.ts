@@ -2,8 +2,8 @@ import type { Ctx } from '../../src/action.ts'
 import * as activity from '../../src/features/activity/service.ts'
 import * as announcements from '../../src/features/notifications/announcements.ts'
 import { verify } from '../../src/features/tasks/acceptance/evidence.ts'
-import { comment } from '../../src/features/tasks/comments.ts'
-import { detail } from '../../src/features/tasks/detail.ts'
+import { addComment } from '../../src/features/tasks/comments.ts'
+import { getDetail } from '../../src/features/tasks/detail.ts'
 import { claim } from '../../src/features/tasks/leases/leases.ts'
 import { renewLeases } from '../../src/features/tasks/leases/renewal.ts'
 import type { Acceptance } from '../../src/features/tasks/schema.ts'
@@ -15,10 +15,10 @@ import { act, minutesAgo, type Step, type Who } from './script.ts'
 export const LAST = 'Welcome to the Tutti demo'
 
 const says = (minutes: number, by: Who, ref: string, body: string): Step =>
-  act(minutesAgo(minutes), by, comment, { ref, body })
+  act(minutesAgo(minutes), by, addComment, { ref, body })
 
 const asks = (minutes: number, by: Who, ref: string, body: string): Step =>
-  act(minutesAgo(minutes), by, comment, { ref, body, asks: true })
+  act(minutesAgo(minutes), by, addComment, { ref, body, asks: true })
 
 const logs = (minutes: number, by: Who, task: string, type: string, description: string, metadata = {}): Step =>
   act(minutesAgo(minutes), by, activity.log, (id) => ({
@@ -48,7 +48,7 @@ const verifies = (minutes: number, by: Who, ref: string, place: number): Step =>
   at: minutesAgo(minutes),
   by,
   run: async (ctx) => {
-    const { evidence } = await detail(ctx, { ref })
+    const { evidence } = await getDetail(ctx, { ref })
     await verify(ctx, { ref, evidenceId: evidence[place - 1]?.id ?? '' })
   },
 })

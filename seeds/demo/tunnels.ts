@@ -1,15 +1,15 @@
 import { contextOf } from '../../src/action.ts'
 import type { ActionInput } from '../../src/features/tunnels/actions/action-schema.ts'
-import { act } from '../../src/features/tunnels/actions/actions.ts'
+import { runAction } from '../../src/features/tunnels/actions/actions.ts'
 import { endAction, startAction } from '../../src/features/tunnels/actions/dispatch.ts'
-import { claim, register } from '../../src/features/tunnels/joining.ts'
-import { heartbeat, keepOffer, opened } from '../../src/features/tunnels/serving.ts'
-import type { EndState, Offer } from '../../src/tunnel/frames.ts'
-import { schemaOf } from '../../src/tunnel/machine.ts'
+import { claimTunnel, registerTunnel } from '../../src/features/tunnels/joining.ts'
+import { recordConnection, recordHeartbeat, storeOffer } from '../../src/features/tunnels/serving.ts'
+import type { EndState, MachineOffer } from '../../src/tunnel/frames.ts'
+import { paramsSchema } from '../../src/tunnel/machine-config.ts'
 import { ago, type Moment, minutesAgo, type Step, type Who } from './script.ts'
 
 /** What the build machine of the team offers. */
-const offer: Offer = {
+const offer: MachineOffer = {
   services: [
     { name: 'preview', who: ['members'] },
     { name: 'reports', who: ['owner'] },
@@ -20,7 +20,7 @@ const offer: Offer = {
       description: 'Deploy a branch to the preview',
       who: ['members'],
       confirm: false,
-      params: schemaOf({
+      params: paramsSchema({
         branch: { type: 'string', maxLength: 100, description: 'A branch or a tag' },
         mode: { type: 'string', enum: ['--fast', '--clean'], optional: true },
       }),
@@ -30,9 +30,15 @@ const offer: Offer = {
       description: 'Run the tests of the reader',
       who: ['members'],
       confirm: false,
-      params: schemaOf({ runs: { type: 'integer', minimum: 1, maximum: 20, optional: true } }),
+      params: paramsSchema({ runs: { type: 'integer', minimum: 1, maximum: 20, optional: true } }),
     },
-    { name: 'release', description: 'Sign and publish a release', who: ['owner'], confirm: true, params: schemaOf({}) },
+    {
+      name: 'release',
+      description: 'Sign and publish a release',
+      who: ['owner'],
+      confirm: true,
+      params: paramsSchema({}),
+    },
   ],
   mcp: [{ name: 'database', who: ['members'] }],
   workspaces: [{ name: 'lantern', who: ['members'] }],
@@ -43,14 +49,14 @@ const joins: Step = {
   at: ago(12, '09:20'),
   by: 'ben',
   run: async (ctx, stage) => {
-    const { nonce, tunnel } = await register(ctx, {
+    const { nonce, tunnel } = await registerTunnel(ctx, {
       name: 'Build machine',
       slug: 'build-1',
       access: 'organization',
       labels: ['linux', 'ci'],
     })
     const about = { hostname: 'build-1.northlight.example', os: 'linux', architecture: 'x64', clientVersion: '1.0.0' }
-    const { token } = await claim(await stage.as('nobody'), { nonce, ...about })
+    const { token } = await claimTunnel(await stage.as('nobody'), { nonce, ...about })
     stage.keep('tunnel', tunnel.id)
     stage.keep('tunnel token', token)
   },
@@ -61,8 +67,8 @@ const connects: Step = {
   by: 'ben',
   run: async (_, { app, id }) => {
     const machine = await app.auth.authenticate(id('tunnel token'))
-    const { generation } = await opened(contextOf(app, machine), undefined)
-    await keepOffer(app, { tunnelId: id('tunnel'), generation, offer })
+    const { generation } = await recordConnection(contextOf(app, machine), undefined)
+    await storeOffer(app, { tunnelId: id('tunnel'), generation, offer })
   },
 }
 
@@ -73,7 +79,7 @@ const isSeen: Step = {
   run: async (_, { app, id }) => {
     const machine = contextOf(app, await app.auth.authenticate(id('tunnel token')))
     const services = offer.services.map(({ name }) => ({ name, ok: true }))
-    await heartbeat(machine, { generation: 1, rttMs: 14, services })
+    await recordHeartbeat(machine, { generation: 1, rttMs: 14, services })
   },
 }
 
@@ -93,7 +99,7 @@ const acts = (minutes: number, by: Who, seconds: number, { type, params }: Actio
       at: at(0),
       by,
       run: async (ctx, { app, id, keep }) => {
-        const { id: actionId } = await act(ctx, { ref: id('tunnel'), type, params })
+        const { id: actionId } = await runAction(ctx, { ref: id('tunnel'), type, params })
         keep(name, actionId)
         await startAction(app, actionId)
       },

@@ -3,15 +3,15 @@ import * as issues from '../../src/features/issues/service.ts'
 import * as links from '../../src/features/links/service.ts'
 import * as notifications from '../../src/features/notifications/service.ts'
 import * as repositories from '../../src/features/repositories/service.ts'
-import { comment } from '../../src/features/tasks/comments.ts'
-import { relate } from '../../src/features/tasks/dependencies/dependencies.ts'
+import { addComment } from '../../src/features/tasks/comments.ts'
+import { relateTasks } from '../../src/features/tasks/dependencies/dependencies.ts'
 import { claim } from '../../src/features/tasks/leases/leases.ts'
 import * as tasks from '../../src/features/tasks/service.ts'
 import * as views from '../../src/features/views/service.ts'
 import { HARBOUR, HOST, LANTERN } from './code-host.ts'
 import { act, ago, type Moment, people, type Step, type Who } from './script.ts'
 
-const says = (at: Moment, by: Who, ref: string, body: string): Step => act(at, by, comment, { ref, body })
+const says = (at: Moment, by: Who, ref: string, body: string): Step => act(at, by, addComment, { ref, body })
 
 /** The code host, and where Ada and Ben are notified. No request leaves this machine. */
 const connected: Step[] = [
@@ -65,8 +65,8 @@ const talk: Step[] = [
   ),
   act(ago(6, '16:00'), 'chiara', tasks.update, { ref: 'LAN-53', blockedBy: ['LAN-59'] }),
   act(ago(6, '16:02'), 'chiara', tasks.update, { ref: 'LAN-56', blockedBy: ['LAN-59'] }),
-  act(ago(6, '16:05'), 'ben', relate, { ref: 'LAN-42', task: 'LAN-47', kind: 'relates' }),
-  act(ago(11, '16:10'), 'ben', relate, { ref: 'LAN-48', task: 'LAN-36', kind: 'discovered_from' }),
+  act(ago(6, '16:05'), 'ben', relateTasks, { ref: 'LAN-42', task: 'LAN-47', kind: 'relates' }),
+  act(ago(11, '16:10'), 'ben', relateTasks, { ref: 'LAN-48', task: 'LAN-36', kind: 'discovered_from' }),
   act(ago(5, '12:40'), 'ada', tasks.update, { ref: 'LAN-51', status: 'blocked' }),
   says(ago(5, '12:41'), 'ada', 'LAN-51', 'Blocked until the key of LAN-39 is final.'),
   act(ago(7, '12:40'), 'codex', claim, { ref: 'LAN-39', minutes: 300 }),

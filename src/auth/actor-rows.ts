@@ -2,39 +2,47 @@ import { toIso } from '../db/columns.ts'
 import { AppError } from '../errors.ts'
 import type { Actor } from './actor.ts'
 import type { KeyRow, PersonRow, SessionRow, TokenRow, TunnelRow } from './credential-rows.ts'
-import { atLeast, inWorkspace, lesser, type Role } from './policy.ts'
+import { isAtLeast, lowerRole, type Role, workspaceRoles } from './policy.ts'
 
 // Rows of credentials as actors. The caller has checked that the credential is valid.
 
-export const refused = () =>
+export const invalidCredential = () =>
   new AppError(
     'unauthenticated',
     'The credential is not valid: unknown, expired or revoked. Sign in again or create a new one.',
   )
 
-export const personOf = (row: PersonRow) => ({ userId: row.user_id, name: row.user_name, admin: row.is_admin })
+export const personFields = (row: PersonRow) => ({ userId: row.user_id, name: row.user_name, admin: row.is_admin })
 
-export const membershipsOf = (row: PersonRow): Map<string, Role> =>
+export const parseMemberships = (row: PersonRow): Map<string, Role> =>
   new Map(JSON.parse(row.memberships) as [string, Role][])
 
 /** For a credential that is bound to one organization: it does not see workspaces that others share with it. */
 const nothingShared = { workspaces: new Map<string, Role>(), reach: [] as string[] }
 
-export function sharedWith(value: string, memberships: ReadonlyMap<string, Role>): Pick<Actor, 'workspaces' | 'reach'> {
+export function parseShared(
+  value: string,
+  memberships: ReadonlyMap<string, Role>,
+): Pick<Actor, 'workspaces' | 'reach'> {
   if (value === '[]') return nothingShared
   const workspaces = new Map<string, Role>()
   const reach = new Set<string>()
-  for (const [id, role, team, teams] of JSON.parse(value) as [string, keyof typeof inWorkspace, string, string[]][]) {
+  for (const [id, role, team, teams] of JSON.parse(value) as [
+    string,
+    keyof typeof workspaceRoles,
+    string,
+    string[],
+  ][]) {
     const own = memberships.get(team)
     if (!own) continue
-    const held = lesser(inWorkspace[role], own)
-    if (!atLeast(workspaces.get(id), held)) workspaces.set(id, held)
+    const held = lowerRole(workspaceRoles[role], own)
+    if (!isAtLeast(workspaces.get(id), held)) workspaces.set(id, held)
     for (const other of teams) if (!memberships.has(other)) reach.add(other)
   }
   return { workspaces, reach: [...reach] }
 }
 
-export const current = (memberships: ReadonlyMap<string, Role>, preferred: string | null): string | null =>
+export const pickOrganization = (memberships: ReadonlyMap<string, Role>, preferred: string | null): string | null =>
   preferred !== null && memberships.has(preferred) ? preferred : (memberships.keys().next().value ?? null)
 
 /** Splits an array literal at its commas: scopes and toolsets contain no commas, quotes or braces. */
@@ -44,51 +52,51 @@ const textArray = (value: string): string[] => value.slice(1, -1).split(',').fil
 const limitOf = (row: KeyRow | TokenRow): Pick<Actor, 'projects'> =>
   row.projects === null ? {} : { projects: textArray(row.projects) }
 
-export function ofSession(row: SessionRow): Actor {
-  const memberships = membershipsOf(row)
+export function sessionActor(row: SessionRow): Actor {
+  const memberships = parseMemberships(row)
   return {
-    ...personOf(row),
+    ...personFields(row),
     credentialId: row.credential_id,
     kind: 'session',
     scopes: ['write'],
     memberships,
-    ...sharedWith(row.shared, memberships),
+    ...parseShared(row.shared, memberships),
     session: {
       via: row.via,
       authenticatedAt: row.authenticated_at === null ? null : toIso(row.authenticated_at),
       impersonatorId: row.impersonator_id,
     },
-    organizationId: current(memberships, row.preferred),
+    organizationId: pickOrganization(memberships, row.preferred),
   }
 }
 
-export function ofKey(row: KeyRow): Actor {
+export function keyActor(row: KeyRow): Actor {
   const only = row.organization_id
-  const all = membershipsOf(row)
+  const all = parseMemberships(row)
   const memberships = only ? new Map([...all].filter(([id]) => id === only)) : all
   // The key is bound to an organization that its user has left.
-  if (only && memberships.size === 0) throw refused()
-  if (!only && row.projects !== null) throw refused()
+  if (only && memberships.size === 0) throw invalidCredential()
+  if (!only && row.projects !== null) throw invalidCredential()
   return {
-    ...personOf(row),
+    ...personFields(row),
     credentialId: row.credential_id,
     kind: 'api_key',
     ...(only && { bound: true as const }),
     ...limitOf(row),
     scopes: textArray(row.scopes),
     memberships,
-    ...(only ? nothingShared : sharedWith(row.shared, memberships)),
-    organizationId: current(memberships, row.preferred),
+    ...(only ? nothingShared : parseShared(row.shared, memberships)),
+    organizationId: pickOrganization(memberships, row.preferred),
   }
 }
 
-export function ofToken(row: TokenRow): Actor {
+export function tokenActor(row: TokenRow): Actor {
   const organizationId = row.organization_id
   // A sandbox has no members of its own: the role in its parent organization counts.
-  const role = membershipsOf(row).get(row.member_of)
-  if (!role) throw refused()
+  const role = parseMemberships(row).get(row.member_of)
+  if (!role) throw invalidCredential()
   return {
-    ...personOf(row),
+    ...personFields(row),
     credentialId: row.credential_id,
     kind: 'mcp_token',
     ...(row.granted && { granted: true as const }),
@@ -116,11 +124,11 @@ export function ofToken(row: TokenRow): Actor {
 }
 
 /** Without memberships: what the machine may do comes from its credential only, and not from its owner's rights. */
-export function ofTunnel(row: TunnelRow): Actor {
+export function tunnelActor(row: TunnelRow): Actor {
   // The owner has left the team of the tunnel.
-  if (!membershipsOf(row).has(row.organization_id)) throw refused()
+  if (!parseMemberships(row).has(row.organization_id)) throw invalidCredential()
   return {
-    ...personOf(row),
+    ...personFields(row),
     admin: false,
     credentialId: row.credential_id,
     kind: 'tunnel',

@@ -1,5 +1,5 @@
 import { AppError, notFound } from '../errors.ts'
-import { atLeast, type Role } from './roles.ts'
+import { isAtLeast, type Role } from './roles.ts'
 
 /** How a login session began. */
 export const vias = [
@@ -84,7 +84,7 @@ export interface Actor {
  * True for the person themselves at a browser: not a key, not a device that an agent may also use, not an administrator
  * acting as them.
  */
-export const inPerson = ({ kind, session }: Actor): boolean =>
+export const isInPerson = ({ kind, session }: Actor): boolean =>
   kind === 'session' && session?.via !== 'device' && !session?.impersonatorId
 
 /**
@@ -95,11 +95,11 @@ export const seesPersonal = ({ bound, ownSpace, projects }: Actor): boolean =>
   !projects && (!bound || ownSpace === true)
 
 /** Returns the caller's own ids: of an agent that works for one user only, also that user's id. */
-export const selvesOf = ({ agent, userId }: Actor): string[] =>
+export const ownIds = ({ agent, userId }: Actor): string[] =>
   [agent?.id, !agent || agent.forUser ? userId : null].filter((id) => typeof id === 'string')
 
 /** An id that equals no user's. */
-export const nobody = '00000000-0000-0000-0000-000000000000'
+export const NO_USER_ID = '00000000-0000-0000-0000-000000000000'
 
 const nothing = {
   userId: null,
@@ -122,10 +122,10 @@ export const organizationsOf = (actor: Actor, role: Role = 'viewer'): string[] =
 
 /** Returns the organizations in which the caller has at least this role. */
 export const membershipsWith = (actor: Actor, role: Role): string[] =>
-  [...actor.memberships].filter(([, held]) => atLeast(held, role)).map(([id]) => id)
+  [...actor.memberships].filter(([, held]) => isAtLeast(held, role)).map(([id]) => id)
 
 /** Switches to the organization of `X-Organization-Id`. One that the caller is not in is not found. */
-export function inOrganization(actor: Actor, organizationId: string): Actor {
+export function switchOrganization(actor: Actor, organizationId: string): Actor {
   if (actor.organizationId === organizationId || actor.kind === 'anonymous') return actor
   if (!actor.memberships.has(organizationId))
     throw notFound('organization', organizationId, 'among yours (X-Organization-Id)')

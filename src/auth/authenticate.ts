@@ -2,19 +2,19 @@ import { toIso } from '../db/columns.ts'
 import type { Driver } from '../db/driver.ts'
 import { AppError } from '../errors.ts'
 import type { Bus } from '../events/bus.ts'
-import type { Catalogue } from '../events/catalogue.ts'
+import type { EventCatalogue } from '../events/catalogue.ts'
 import type { AppEvent } from '../events/event.ts'
 import type { Actor } from './actor.ts'
 import {
-  current,
-  membershipsOf,
-  ofKey,
-  ofSession,
-  ofToken,
-  ofTunnel,
-  personOf,
-  refused,
-  sharedWith,
+  invalidCredential,
+  keyActor,
+  parseMemberships,
+  parseShared,
+  personFields,
+  pickOrganization,
+  sessionActor,
+  tokenActor,
+  tunnelActor,
 } from './actor-rows.ts'
 import {
   type CredentialRow,
@@ -31,7 +31,7 @@ import {
   userRow,
 } from './credential-rows.ts'
 import type { Jwt } from './jwt.ts'
-import { hashSecret, kindOf } from './secrets.ts'
+import { hashSecret, secretKind } from './secrets.ts'
 
 export const CACHE_MS = 1000
 const CACHE_SIZE = 10_000
@@ -58,10 +58,10 @@ interface Use {
 }
 
 /** Returns true for an actor whose rights an event may have changed. */
-export type Concerns = (actor: Actor) => boolean
+export type ActorFilter = (actor: Actor) => boolean
 
 /** The current rights of a connection, or why it has lost them. */
-export type Renewed = { actor: Actor; expiresAt: string } | { ended: 'credential' | 'suspended' }
+export type RenewedActor = { actor: Actor; expiresAt: string } | { ended: 'credential' | 'suspended' }
 
 /**
  * The only way from a bearer secret to an Actor, for HTTP, MCP, sockets and tunnels. Actors are cached for at most a
@@ -69,7 +69,7 @@ export type Renewed = { actor: Actor; expiresAt: string } | { ended: 'credential
  */
 export class Authenticator {
   readonly #cache = new Map<string, Entry>()
-  readonly #watchers = new Set<(concerns: Concerns) => void>()
+  readonly #watchers = new Set<(concerns: ActorFilter) => void>()
   /** Credentials whose last uses are not written yet, by id. */
   readonly #used = new Map<string, Use>()
   #flushed: Promise<void> = Promise.resolve()
@@ -79,18 +79,18 @@ export class Authenticator {
     private readonly jwt: Jwt,
     private readonly clock: () => Date,
     bus: Bus,
-    private readonly events: Catalogue,
+    private readonly events: EventCatalogue,
   ) {
     bus.subscribe((event) => this.#onEvent(event))
   }
 
   /** Throws `unauthenticated` unless the credential is valid and its user is active. Counts as a use. */
   async authenticate(secret: string, from?: From): Promise<Actor> {
-    return this.#note(await this.look(secret), from)
+    return this.#note(await this.lookUp(secret), from)
   }
 
   /** Like `authenticate`, where the credential was looked up within the last second; otherwise undefined. */
-  recent(secret: string, from?: From): Actor | undefined {
+  cachedActor(secret: string, from?: From): Actor | undefined {
     const found = this.#cache.get(secret)
     if (!found?.known || performance.now() - found.at >= CACHE_MS) return undefined
     return this.#note(found.known, from)
@@ -100,7 +100,7 @@ export class Authenticator {
    * Reads the rights of an open connection again, without the cache and by the id of its credential, so that the secret
    * need not be kept. A login session outlives the token that opened the connection. Does not count as a use.
    */
-  async again({ kind, credentialId }: Pick<Actor, 'kind' | 'credentialId'>): Promise<Renewed> {
+  async renew({ kind, credentialId }: Pick<Actor, 'kind' | 'credentialId'>): Promise<RenewedActor> {
     const found = credentialId === null ? undefined : await this.#rowOf(kind, credentialId)
     // Suspending an account also ends its credentials.
     if (found?.status === 'suspended') return { ended: 'suspended' }
@@ -120,7 +120,7 @@ export class Authenticator {
   }
 
   /** Like `authenticate`, but not counted as a use. */
-  async look(secret: string): Promise<Actor> {
+  async lookUp(secret: string): Promise<Actor> {
     const found = this.#cache.get(secret)
     const now = performance.now()
     if (found && now - found.at < CACHE_MS) return found.actor
@@ -141,20 +141,20 @@ export class Authenticator {
   async actorFor(userId: string): Promise<Actor> {
     const row = await userRow(this.driver, userId)
     if (!row) throw new AppError('not_found', 'No such user.')
-    const memberships = membershipsOf(row)
+    const memberships = parseMemberships(row)
     return {
-      ...personOf(row),
+      ...personFields(row),
       credentialId: null,
       kind: 'session',
       scopes: ['write'],
       memberships,
-      ...sharedWith(row.shared, memberships),
-      organizationId: current(memberships, row.preferred),
+      ...parseShared(row.shared, memberships),
+      organizationId: pickOrganization(memberships, row.preferred),
     }
   }
 
   /** Calls `onChange` when rights may have changed, so that open streams of those concerned check them again. */
-  watch(onChange: (concerns: Concerns) => void): () => void {
+  watch(onChange: (concerns: ActorFilter) => void): () => void {
     this.#watchers.add(onChange)
     return () => void this.#watchers.delete(onChange)
   }
@@ -210,47 +210,47 @@ export class Authenticator {
   }
 
   #onEvent(event: AppEvent): void {
-    const concerns = rightsChangedBy(this.events, event)
+    const concerns = affectedActors(this.events, event)
     if (!concerns) return
     for (const [secret, { known }] of this.#cache) if (!known || concerns(known)) this.#cache.delete(secret)
     for (const watcher of this.#watchers) watcher(concerns)
   }
 
   async #load(secret: string): Promise<Actor> {
-    switch (kindOf(secret)) {
+    switch (secretKind(secret)) {
       case 'api_key':
         return this.#byKey(secret)
       case 'mcp_live':
       case 'mcp_test':
         return this.#byToken(secret)
       case 'tunnel':
-        return ofTunnel(this.#valid(await tunnelRow(this.driver, hashSecret(secret))))
+        return tunnelActor(this.#valid(await tunnelRow(this.driver, hashSecret(secret))))
       case undefined:
         return this.#bySession(secret)
       default:
-        throw refused()
+        throw invalidCredential()
     }
   }
 
   async #bySession(secret: string): Promise<Actor> {
     const claims = secret.startsWith('eyJ') ? await this.jwt.verify(secret, this.clock()) : undefined
-    if (!claims) throw refused()
+    if (!claims) throw invalidCredential()
     const row = this.#valid(await sessionRow(this.driver, claims.sessionId))
-    if (row.user_id !== claims.userId) throw refused()
-    return ofSession(row)
+    if (row.user_id !== claims.userId) throw invalidCredential()
+    return sessionActor(row)
   }
 
   async #byKey(secret: string): Promise<Actor> {
-    return ofKey(this.#valid(await keyRow(this.driver, secret)))
+    return keyActor(this.#valid(await keyRow(this.driver, secret)))
   }
 
   async #byToken(secret: string): Promise<Actor> {
-    return ofToken(this.#valid(await tokenRow(this.driver, secret)))
+    return tokenActor(this.#valid(await tokenRow(this.driver, secret)))
   }
 
   #valid<R extends CredentialRow>(row: R | undefined): R {
     if (row?.status !== 'active' || row.revoked_at !== null || toIso(row.expires_at) <= this.clock().toISOString())
-      throw refused()
+      throw invalidCredential()
     return row
   }
 }
@@ -258,21 +258,21 @@ export class Authenticator {
 type AnyRow = SessionRow | KeyRow | TokenRow | TunnelRow
 
 function actorOf(row: AnyRow): Actor {
-  if ('impersonator_id' in row) return ofSession(row)
-  if ('tunnel_id' in row) return ofTunnel(row)
-  return 'member_of' in row ? ofToken(row) : ofKey(row)
+  if ('impersonator_id' in row) return sessionActor(row)
+  if ('tunnel_id' in row) return tunnelActor(row)
+  return 'member_of' in row ? tokenActor(row) : keyActor(row)
 }
 
-const everybody: Concerns = () => true
+const everybody: ActorFilter = () => true
 
 /** Returns a test for actors whose rights the event may have changed; undefined if it changes none. */
-export function rightsChangedBy(events: Catalogue, event: AppEvent): Concerns | undefined {
+export function affectedActors(events: EventCatalogue, event: AppEvent): ActorFilter | undefined {
   if (!events.changesRights(event)) return undefined
   return events.get(event.type) ? concernedBy(event) : everybody
 }
 
 /** The user that the event names; or whoever has rights in its organization, also through a workspace. */
-function concernedBy({ data, userId, organizationId }: AppEvent): Concerns {
+function concernedBy({ data, userId, organizationId }: AppEvent): ActorFilter {
   const named = typeof data.userId === 'string' ? data.userId : userId
   if (named) return (actor) => actor.userId === named
   if (!organizationId) return everybody

@@ -117,18 +117,19 @@ const tokenBy = {
   id: `${ofToken} where c.id = $1 and c.grant_id is null union all ${ofGrant} where c.id = $1`,
 }
 
-async function first<R>(driver: Driver, text: string, ...keys: string[]): Promise<R | undefined> {
+async function queryFirst<R>(driver: Driver, text: string, ...keys: string[]): Promise<R | undefined> {
   const { columns, rows } = await driver.query(text, keys)
   const row = rows[0]
   return row && (Object.fromEntries(columns.map((name, i) => [name, row[i]])) as R)
 }
 
-export const sessionRow = (driver: Driver, id: string) => first<SessionRow>(driver, bySession, id)
-export const userRow = (driver: Driver, id: string) => first<PersonRow & Shared>(driver, byUser, id)
-export const keyRow = (driver: Driver, secret: string) => first<KeyRow>(driver, keyBy.hash, ...bearerHashes(secret))
-export const keyRowById = (driver: Driver, id: string) => first<KeyRow>(driver, keyBy.id, id)
+export const sessionRow = (driver: Driver, id: string) => queryFirst<SessionRow>(driver, bySession, id)
+export const userRow = (driver: Driver, id: string) => queryFirst<PersonRow & Shared>(driver, byUser, id)
+export const keyRow = (driver: Driver, secret: string) =>
+  queryFirst<KeyRow>(driver, keyBy.hash, ...bearerHashes(secret))
+export const keyRowById = (driver: Driver, id: string) => queryFirst<KeyRow>(driver, keyBy.id, id)
 export const tokenRow = (driver: Driver, secret: string) =>
-  first<TokenRow>(driver, tokenBy.hash, ...bearerHashes(secret))
-export const tokenRowById = (driver: Driver, id: string) => first<TokenRow>(driver, tokenBy.id, id)
+  queryFirst<TokenRow>(driver, tokenBy.hash, ...bearerHashes(secret))
+export const tokenRowById = (driver: Driver, id: string) => queryFirst<TokenRow>(driver, tokenBy.id, id)
 export const tunnelRow = (driver: Driver, value: string, by: 'hash' | 'id' = 'hash') =>
-  first<TunnelRow>(driver, tunnelBy[by], value)
+  queryFirst<TunnelRow>(driver, tunnelBy[by], value)

@@ -1,5 +1,5 @@
 import type { Actor } from './actor.ts'
-import { type Refusal, refuse } from './policy.ts'
+import { type Refusal, throwIfRefused } from './policy.ts'
 
 /**
  * THE LIMIT OF A CREDENTIAL TO PROJECTS (`actor.projects`). Where it applies:
@@ -26,7 +26,7 @@ export const limitRefusal = (actor: Actor, projectId: string | null | undefined,
       }
 
 export const requireWithinLimit = (actor: Actor, projectId: string | null | undefined, what: string): void =>
-  refuse(limitRefusal(actor, projectId, what))
+  throwIfRefused(limitRefusal(actor, projectId, what))
 
 /** Returns the projects that both credentials can access. */
 export function commonLimit(a: Actor, b: Actor): Pick<Actor, 'projects'> {

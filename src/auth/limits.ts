@@ -52,7 +52,7 @@ export class Buckets {
   }
 }
 
-export function tooMany(retryAfter: number, what = 'requests'): AppError {
+export function tooManyError(retryAfter: number, what = 'requests'): AppError {
   return new AppError(
     'rate_limited',
     `Too many ${what}. Try again in ${retryAfter} second${retryAfter === 1 ? '' : 's'}.`,
@@ -78,7 +78,7 @@ export async function countAttempt(
     [key, now.toISOString(), new Date(now.getTime() + windowSeconds * 1000).toISOString()],
   )
   const [count, wait] = rows[0] as [number, number]
-  if (count > limit) throw tooMany(Math.max(1, wait), what)
+  if (count > limit) throw tooManyError(Math.max(1, wait), what)
 }
 
 export async function forgetAttempts(driver: Driver, key: string): Promise<void> {
@@ -123,7 +123,7 @@ export async function countGuess(
     'select extract(epoch from blocked_until - $2::timestamptz)::int from counters where key = $1',
     [key, now.toISOString()],
   )
-  throw tooMany(Math.max(1, Number(blocked.rows[0]?.[0] ?? 60)), what)
+  throw tooManyError(Math.max(1, Number(blocked.rows[0]?.[0] ?? 60)), what)
 }
 
 /** Returns the network of an address in canonical form: an IPv4 address, or an IPv6 /64. */

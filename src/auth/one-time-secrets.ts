@@ -3,7 +3,7 @@ import { and, eq, gt, isNotNull, isNull, lt, notInArray, sql } from 'drizzle-orm
 import { newId } from '../db/columns.ts'
 import { type Db, placeholders, prepareDeferred, prepareForms } from '../db/session.ts'
 import type { Seal } from './seal.ts'
-import { deriveKey, hashSecret, kindOf, newSecret } from './secrets.ts'
+import { deriveKey, hashSecret, newSecret, secretKind } from './secrets.ts'
 import { type Purpose, oneTimeSecrets as table } from './table.ts'
 
 interface Call {
@@ -27,7 +27,7 @@ interface Issue {
   data?: Record<string, unknown>
 }
 
-interface Redeemed {
+interface RedeemedSecret {
   id: string
   subject: string | null
   userId: string | null
@@ -35,9 +35,9 @@ interface Redeemed {
 }
 
 const NOW = sql.placeholder('now')
-const shown = { id: table.id, subject: table.subject, userId: table.userId, data: table.data }
+const secretColumns = { id: table.id, subject: table.subject, userId: table.userId, data: table.data }
 /** Returns the time this many minutes later. */
-export const after = (now: string, minutes: number): string =>
+export const minutesAfter = (now: string, minutes: number): string =>
   new Date(Date.parse(now) + minutes * 60_000).toISOString()
 const normal = (subject: string): string => subject.toLowerCase()
 
@@ -80,7 +80,7 @@ const store = prepareDeferred((db) =>
     }),
 )
 
-function put(
+function storeSecret(
   ctx: Call,
   { purpose, minutes, subject, userId, boundTo, data }: Issue,
   hash: string,
@@ -94,7 +94,7 @@ function put(
     boundTo: boundTo === undefined ? null : hashSecret(boundTo),
     data: data ?? {},
     createdAt: ctx.now,
-    expiresAt: after(ctx.now, minutes),
+    expiresAt: minutesAfter(ctx.now, minutes),
     purpose,
     subject: subject === undefined ? null : normal(subject),
   })
@@ -103,7 +103,7 @@ function put(
 /** Creates a secret in the running transaction. */
 export async function issueSecret(ctx: Call, issue: Issue): Promise<string> {
   const secret = newSecret('once')
-  put(ctx, issue, hashSecret(secret))
+  storeSecret(ctx, issue, hashSecret(secret))
   return secret
 }
 
@@ -123,7 +123,7 @@ const using = prepareForms((db, { bound }: { bound: 'any' | 'no' | 'yes' }) =>
         bound === 'any' ? undefined : bound === 'no' ? isNull(table.boundTo) : eq(table.boundTo, sql.placeholder('to')),
       ),
     )
-    .returning(shown),
+    .returning(secretColumns),
 )
 
 /**
@@ -135,8 +135,8 @@ export async function redeemSecret(
   purpose: Purpose,
   secret: string,
   boundTo?: string | typeof anyBrowser,
-): Promise<Redeemed | undefined> {
-  if (kindOf(secret) !== 'once') return undefined
+): Promise<RedeemedSecret | undefined> {
+  if (secretKind(secret) !== 'once') return undefined
   const bound = boundTo === anyBrowser ? 'any' : boundTo === undefined ? 'no' : 'yes'
   const to = typeof boundTo === 'string' ? hashSecret(boundTo) : null
   const [found] = await using(ctx.db, { bound }, { now: ctx.now, purpose, hash: hashSecret(secret), to })
@@ -144,9 +144,13 @@ export async function redeemSecret(
 }
 
 /** Reads a secret that was used before; undefined for one that was not, or is unknown. */
-export async function spentSecret(ctx: Call, purpose: Purpose, secret: string): Promise<Redeemed | undefined> {
+export async function findSpentSecret(
+  ctx: Call,
+  purpose: Purpose,
+  secret: string,
+): Promise<RedeemedSecret | undefined> {
   const [found] = await ctx.db
-    .select(shown)
+    .select(secretColumns)
     .from(table)
     .where(and(eq(table.purpose, purpose), eq(table.hash, hashSecret(secret)), isNotNull(table.usedAt)))
   return found
@@ -158,11 +162,11 @@ export async function peekSecret(
   purpose: Purpose,
   secret: string,
   boundTo?: string,
-): Promise<Redeemed | undefined> {
-  if (kindOf(secret) !== 'once') return undefined
+): Promise<RedeemedSecret | undefined> {
+  if (secretKind(secret) !== 'once') return undefined
   const inBrowser = boundTo === undefined ? undefined : eq(table.boundTo, hashSecret(boundTo))
   const [found] = await ctx.db
-    .select(shown)
+    .select(secretColumns)
     .from(table)
     .where(and(usable(ctx, purpose), eq(table.hash, hashSecret(secret)), inBrowser))
   return found
@@ -185,9 +189,13 @@ export async function dropSecretsOf(ctx: Call, userId: string): Promise<void> {
 }
 
 /** Returns the pending secret for this subject, if any. */
-export async function pendingFor(ctx: Call, purpose: Purpose, subject: string): Promise<Redeemed | undefined> {
+export async function findPendingSecret(
+  ctx: Call,
+  purpose: Purpose,
+  subject: string,
+): Promise<RedeemedSecret | undefined> {
   const [found] = await ctx.db
-    .select(shown)
+    .select(secretColumns)
     .from(table)
     .where(and(usable(ctx, purpose), eq(table.subject, normal(subject))))
     .limit(1)
@@ -221,7 +229,7 @@ const codeHash = (ctx: CodeCall, email: string, code: string): string =>
  */
 export async function issueCode(ctx: CodeCall, email: string, userId: string | null): Promise<string> {
   const code = newCode()
-  put(
+  storeSecret(
     ctx,
     { purpose: 'code', subject: email, userId, minutes: CODE_MINUTES },
     codeHash(ctx, email, code),
@@ -249,7 +257,7 @@ export async function tryCode(ctx: CodeCall, email: string, code: string): Promi
 }
 
 /** Returns the code that is still valid for this address, for `GET /api/admin/users/:id/otp`. */
-export async function openCode(
+export async function revealCode(
   ctx: CodeCall,
   email: string,
 ): Promise<{ code: string; createdAt: string; expiresAt: string } | undefined> {

@@ -1,8 +1,8 @@
 import { AppError, type ErrorCode, type ErrorDetails } from '../errors.ts'
 import type { Actor, CredentialKind } from './actor.ts'
-import { atLeast, type Role } from './roles.ts'
+import { isAtLeast, type Role } from './roles.ts'
 
-export { atLeast, inWorkspace, lesser, type Role, roles } from './roles.ts'
+export { isAtLeast, lowerRole, type Role, roles, workspaceRoles } from './roles.ts'
 
 /** Who may call an action. Every action carries one; `tutti config policy` prints them all. */
 export interface Rule {
@@ -71,7 +71,7 @@ export const member = (
 /** Like `member`, for records that may also be personal: a user without any organization needs no role. */
 export const memberOrAlone = (scope: `${string}:${'read' | 'write'}`): Rule => ({ ...member(scope), alone: true })
 /** The rule for something that belongs to a whole team: not for a credential that is limited to projects. */
-export const ofTeam = ({ limited: _, ...rule }: Rule): Rule => rule
+export const wholeTeam = ({ limited: _, ...rule }: Rule): Rule => rule
 /** For the web API, where the row or the named organization decides who may do it. */
 export const byRow = (scope: `${string}:${'read' | 'write'}`): Rule => ({
   kinds: ['session', 'api_key'],
@@ -112,9 +112,9 @@ export interface Refusal {
   details?: ErrorDetails
 }
 
-export const refused = ({ code, detail, details }: Refusal): AppError => new AppError(code, detail, details)
-export function refuse(refusal: Refusal | undefined): void {
-  if (refusal) throw refused(refusal)
+export const toRefusalError = ({ code, detail, details }: Refusal): AppError => new AppError(code, detail, details)
+export function throwIfRefused(refusal: Refusal | undefined): void {
+  if (refusal) throw toRefusalError(refusal)
 }
 
 /** Whether the reader of a record may do something with it: `true`, or why not. */
@@ -123,13 +123,13 @@ export const permissionOf = (refusal: Refusal | undefined): Permission =>
   refusal ? { code: refusal.code, detail: refusal.detail } : true
 
 /** Adds `can` for the web API, whose pages offer actions. Tools leave it out: agents try, and get the reason. */
-export const offered = <C extends object>({ kind }: Actor, can: () => C): { can?: C } =>
+export const includePermissions = <C extends object>({ kind }: Actor, can: () => C): { can?: C } =>
   kind === 'mcp_token' ? {} : { can: can() }
 
 const forbidden = (detail: string, details?: ErrorDetails): Refusal => ({ code: 'forbidden', detail, details })
 
 /** Returns why the rule refuses this actor, or undefined. Checks only the credential: queries check the rows. */
-export function refusalOf(actor: Actor, rule: Rule, what: string, clock: () => Date): Refusal | undefined {
+export function ruleRefusal(actor: Actor, rule: Rule, what: string, clock: () => Date): Refusal | undefined {
   if (actor.kind === 'system') return undefined
   if (actor.kind === 'anonymous' && !rule.kinds.includes('anonymous'))
     return { code: 'unauthenticated', detail: 'Send a valid credential: `Authorization: Bearer <token>`.' }
@@ -159,7 +159,7 @@ export function refusalOf(actor: Actor, rule: Rule, what: string, clock: () => D
 
 /** Throws 401 or 403. Runs before any input is checked. */
 export const authorize = (actor: Actor, rule: Rule, what: string, clock: () => Date): void =>
-  refuse(refusalOf(actor, rule, what, clock))
+  throwIfRefused(ruleRefusal(actor, rule, what, clock))
 
 /** Returns why a session of a device may not do it, with the page where its user can. */
 export const deviceRefusal = ({ session }: Actor, what: string, page = '/settings/profile'): Refusal | undefined =>
@@ -183,7 +183,7 @@ function recentRefusal(actor: Actor, minutes: number, what: string, now: Date, p
 
 /** For actions in which only some rows need a recent confirmation. */
 export const requireRecent = (actor: Actor, minutes: number, what: string, now: Date): void =>
-  refuse(recentRefusal(actor, minutes, what, now))
+  throwIfRefused(recentRefusal(actor, minutes, what, now))
 
 /** Returns 403 for a role that is too low. Also used for rows that the caller may see but not change. */
 export function roleRefusal(
@@ -194,14 +194,14 @@ export function roleRefusal(
 ): Refusal | undefined {
   if (actor.kind === 'system') return undefined
   const held = organizationId ? actor.memberships.get(organizationId) : undefined
-  if (atLeast(held, needed)) return undefined
+  if (isAtLeast(held, needed)) return undefined
   return forbidden(`${what} needs the role ${needed} in this organization; yours is ${held ?? 'none'}.`, {
     role: { needed, held: held ?? null },
   })
 }
 
 export const requireRole = (actor: Actor, organizationId: string | null, needed: Role, what: string): void =>
-  refuse(roleRefusal(actor, organizationId, needed, what))
+  throwIfRefused(roleRefusal(actor, organizationId, needed, what))
 
 type ProjectAccess = { organizationId: string; workspaceId: string | null; visibility: string }
 
@@ -209,11 +209,11 @@ type ProjectAccess = { organizationId: string; workspaceId: string | null; visib
 export function roleRefusalOn(actor: Actor, project: ProjectAccess, needed: Role, what: string): Refusal | undefined {
   const shared =
     project.workspaceId && project.visibility !== 'private' ? actor.workspaces.get(project.workspaceId) : undefined
-  return atLeast(shared, needed) ? undefined : roleRefusal(actor, project.organizationId, needed, what)
+  return isAtLeast(shared, needed) ? undefined : roleRefusal(actor, project.organizationId, needed, what)
 }
 
 export const requireRoleOn = (actor: Actor, project: ProjectAccess, needed: Role, what: string): void =>
-  refuse(roleRefusalOn(actor, project, needed, what))
+  throwIfRefused(roleRefusalOn(actor, project, needed, what))
 
 const credentialNames: Record<CredentialKind, string> = {
   anonymous: 'no credential',

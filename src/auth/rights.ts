@@ -1,6 +1,6 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { type IdList, idList } from '../db/columns.ts'
-import { type Actor, membershipsWith, nobody, organizationsOf, seesPersonal } from './actor.ts'
+import { type Actor, membershipsWith, NO_USER_ID, organizationsOf, seesPersonal } from './actor.ts'
 
 /** The caller's rights as values for the WHERE clause of a query. */
 export interface Rights {
@@ -30,12 +30,12 @@ export function rightsOf(actor: Actor): Values {
   const found = known.get(actor)
   if (found) return found
   const values: Values = {
-    user: actor.userId ?? nobody,
-    personal: (seesPersonal(actor) && actor.userId) || nobody,
+    user: actor.userId ?? NO_USER_ID,
+    personal: (seesPersonal(actor) && actor.userId) || NO_USER_ID,
     organizations: idList(organizationsOf(actor)),
     projects: idList(actor.projects ?? []),
     limited: String(actor.projects !== undefined),
-    agent: (actor.projects && actor.agent?.id) || nobody,
+    agent: (actor.projects && actor.agent?.id) || NO_USER_ID,
     reach: idList([...actor.memberships.keys(), ...actor.reach]),
     workspaces: idList([...actor.workspaces.keys()]),
     managed: idList(membershipsWith(actor, 'admin')),

@@ -62,7 +62,7 @@ const withSum = (head: string): string => head + checksum(head)
  * Returns the kind of a well-formed secret with a correct checksum, else undefined. Longer prefixes are tried before
  * `svc_`.
  */
-export function kindOf(secret: string): SecretKind | undefined {
+export function secretKind(secret: string): SecretKind | undefined {
   const kind = (Object.keys(prefixes) as SecretKind[])
     .sort((a, b) => prefixes[b].length - prefixes[a].length)
     .find((k) => secret.startsWith(prefixes[k]) && secret.length === prefixes[k].length + BODY + SUM)
@@ -82,12 +82,12 @@ export const hashBearer = (secret: string, projects: readonly string[] | null): 
 export const bearerHashes = (secret: string): [string, string] => [hashBearer(secret, null), hashBearer(secret, [])]
 
 /** The parts of a secret that lists may show, to recognise it. */
-export const shown = (secret: string): { prefix: string; last4: string } => {
-  const kind = kindOf(secret)
+export const maskedSecret = (secret: string): { prefix: string; last4: string } => {
+  const kind = secretKind(secret)
   return { prefix: kind ? prefixes[kind] : '', last4: secret.slice(-4) }
 }
 
-export const sameText = (a: string, b: string): boolean => {
+export const isSameSecret = (a: string, b: string): boolean => {
   const [x, y] = [Buffer.from(hashSecret(a)), Buffer.from(hashSecret(b))]
   return timingSafeEqual(x, y)
 }
@@ -99,5 +99,5 @@ export const deriveKey = (master: string, purpose: string, bytes = 32): Buffer =
   Buffer.from(hkdfSync('sha256', master, 'tutti', purpose, bytes))
 
 /** Stored in the database to detect an instance started with another master secret. */
-export const fingerprint = (master: string): string =>
+export const secretFingerprint = (master: string): string =>
   createHmac('sha256', deriveKey(master, 'fingerprint')).update('tutti').digest('hex')

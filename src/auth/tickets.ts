@@ -2,7 +2,7 @@ import type { Db } from '../db/session.ts'
 import { AppError } from '../errors.ts'
 import { type Actor, userIdOf } from './actor.ts'
 import type { Authenticator } from './authenticate.ts'
-import { after, issueSecret, redeemSecret } from './one-time-secrets.ts'
+import { issueSecret, minutesAfter, redeemSecret } from './one-time-secrets.ts'
 
 const MINUTES = 1
 
@@ -27,13 +27,13 @@ export async function issueTicket(ctx: {
     userId: userIdOf(ctx.actor),
     data,
   })
-  return { ticket, expiresAt: after(ctx.now, MINUTES) }
+  return { ticket, expiresAt: minutesAfter(ctx.now, MINUTES) }
 }
 
 /** Returns who asked for the ticket, with the rights that their credential has now. */
 export async function redeemTicket(app: TicketApp, ticket: string): Promise<Actor> {
   const found = await redeemSecret({ db: app.db, now: app.clock().toISOString() }, 'live_ticket', ticket)
-  const renewed = found && (await app.auth.again(found.data as Pick<Actor, 'kind' | 'credentialId'>))
+  const renewed = found && (await app.auth.renew(found.data as Pick<Actor, 'kind' | 'credentialId'>))
   if (!renewed || 'ended' in renewed)
     throw new AppError('unauthenticated', 'The ticket is not valid: unknown, used or older than a minute.', {
       next: [{ route: 'POST /api/ws/ticket' }],

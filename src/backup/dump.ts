@@ -1,11 +1,11 @@
 import { migrations } from '../../migrations/index.ts'
-import { fingerprint } from '../auth/secrets.ts'
+import { secretFingerprint } from '../auth/secrets.ts'
 import type { Driver, Queryable } from '../db/driver.ts'
 import { appliedIds } from '../db/migrate.ts'
-import { PROGRESS, refuseRestoring } from '../db/restoring.ts'
+import { PROGRESS, requireNotRestoring } from '../db/restore-progress.ts'
 import { AppError } from '../errors.ts'
 import { version } from '../version.ts'
-import { type Line, type Row, Sum, type TableStart } from './file.ts'
+import { type BackupLine, type BackupRow, RowChecksum, type TableStart } from './file.ts'
 
 /** About how much is held in memory at a time, whatever the size of rows. */
 const BATCH_BYTES = 2 << 20
@@ -28,16 +28,19 @@ const excludedRows: Record<string, string> = {
 /**
  * Dumps a database of any version as of one moment. Includes the secret if it is the one this database was set up with.
  */
-export async function* dump(driver: Driver, { at, secret }: { at: string; secret?: string }): AsyncGenerator<Line> {
-  await refuseRestoring(driver)
+export async function* dumpDatabase(
+  driver: Driver,
+  { at, secret }: { at: string; secret?: string },
+): AsyncGenerator<BackupLine> {
+  await requireNotRestoring(driver)
   if ((await appliedIds(driver)).length === 0)
     throw new AppError('not_found', 'This database is empty: there is nothing to back up yet.')
   const snapshot = await driver.begin({ readOnly: true })
   try {
     await snapshot.query('set transaction isolation level repeatable read, read only')
-    await settle(snapshot)
+    await fixTextOutput(snapshot)
     const applied = (await snapshot.query('select id from migrations order by id')).rows.map(([id]) => String(id))
-    const tables = await tablesOf(snapshot, applied)
+    const tables = await listTables(snapshot, applied)
     yield {
       tutti: version,
       format: 1,
@@ -45,12 +48,12 @@ export async function* dump(driver: Driver, { at, secret }: { at: string; secret
       database: driver.status().version,
       migrations: applied,
       tables: tables.length,
-      ...(secret && (await isSecretOf(snapshot, secret)) && { secret }),
+      ...(secret && (await isMasterSecretOf(snapshot, secret)) && { secret }),
     }
     for (const table of tables) {
       yield table
-      const sum = new Sum()
-      for await (const row of rowsOf(snapshot, table)) {
+      const sum = new RowChecksum()
+      for await (const row of readRows(snapshot, table)) {
         sum.add(row)
         yield row
       }
@@ -61,16 +64,16 @@ export async function* dump(driver: Driver, { at, secret }: { at: string; secret
   }
 }
 
-export async function isSecretOf(on: Queryable, secret: string): Promise<boolean> {
+export async function isMasterSecretOf(on: Queryable, secret: string): Promise<boolean> {
   const { rows } = await on.query("select value from meta where key = 'secret'")
-  return rows[0]?.[0] === fingerprint(secret)
+  return rows[0]?.[0] === secretFingerprint(secret)
 }
 
 /**
  * Makes text output independent of the settings of the database and its user, and removes the time limit for a slow
  * reader.
  */
-export async function settle(on: Queryable): Promise<void> {
+export async function fixTextOutput(on: Queryable): Promise<void> {
   const settings = {
     datestyle: 'ISO, YMD',
     intervalstyle: 'postgres',
@@ -88,7 +91,7 @@ export async function settle(on: Queryable): Promise<void> {
  * Returns our tables; in a database that a newer version has changed, all that belong to no extension. Leaves out
  * generated columns, and the transaction numbers that older versions kept, which could lie in the future elsewhere.
  */
-export async function tablesOf(on: Queryable, applied: readonly string[]): Promise<TableStart[]> {
+export async function listTables(on: Queryable, applied: readonly string[]): Promise<TableStart[]> {
   const isNewer = applied.some((id) => !migrations.some((m) => m.id === id))
   const { rows } = await on.query(
     `select c.relname::text, json_agg(a.attname order by a.attnum)::text
@@ -106,13 +109,13 @@ export async function tablesOf(on: Queryable, applied: readonly string[]): Promi
   return rows.map(([table, columns]) => ({ table: String(table), columns: JSON.parse(String(columns)) as string[] }))
 }
 
-export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-export async function* rowsOf(on: Queryable, { table, columns }: TableStart): AsyncGenerator<Row> {
-  const values = columns.map((name) => `${quoted(name)}::text`).join(', ')
+export async function* readRows(on: Queryable, { table, columns }: TableStart): AsyncGenerator<BackupRow> {
+  const values = columns.map((name) => `${quoteIdentifier(name)}::text`).join(', ')
   const where = excludedRows[table] ? ` where ${excludedRows[table]}` : ''
   await on.query(
-    `declare backup no scroll cursor for select json_build_array(${values})::text from ${quoted(table)}${where}`,
+    `declare backup no scroll cursor for select json_build_array(${values})::text from ${quoteIdentifier(table)}${where}`,
   )
   let fetch = 50
   for (;;) {
@@ -121,7 +124,7 @@ export async function* rowsOf(on: Queryable, { table, columns }: TableStart): As
     let bytes = 0
     for (const [text] of rows) {
       bytes += String(text).length
-      yield JSON.parse(String(text)) as Row
+      yield JSON.parse(String(text)) as BackupRow
     }
     fetch = Math.min(MOST_ROWS, Math.max(1, Math.floor((rows.length * BATCH_BYTES) / bytes)))
   }

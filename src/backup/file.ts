@@ -4,17 +4,17 @@ import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress } from 'node:zlib'
-import { syncDirectory } from '../db/embedded/tree.ts'
+import { syncDirectory } from '../db/embedded/storage/tree.ts'
 import { AppError } from '../errors.ts'
-import { LineTooLong, linesOf } from '../text/lines.ts'
+import { LineTooLong, splitLines } from '../text/lines.ts'
 
 /**
  * A backup is JSON lines under zstd: a header, then for each table its columns, its rows and a line with their
  * checksum. Values are Postgres's own text, so that a backup of one database can be loaded into the other. The last 40
  * bytes are a frame that zstd skips, with the SHA-256 of every byte before it.
  */
-export type Line = Header | TableStart | Row | TableEnd
-export interface Header {
+export type BackupLine = BackupHeader | TableStart | BackupRow | TableEnd
+export interface BackupHeader {
   tutti: string
   format: 1
   at: string
@@ -29,14 +29,14 @@ export interface TableStart {
   /** Column names. */
   columns: string[]
 }
-export type Row = (string | null)[]
+export type BackupRow = (string | null)[]
 export interface TableEnd {
   end: string
   rows: number
   sum: string
 }
 
-export const isRow = (line: Line): line is Row => Array.isArray(line)
+export const isRow = (line: BackupLine): line is BackupRow => Array.isArray(line)
 
 const ZSTD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
 const SUM_BYTES = 32
@@ -47,20 +47,24 @@ const TAIL_BYTES = SEAL.length + SUM_BYTES
 // ---- writing
 
 /** Throws if no backup can be written to this path, before time is spent on reading the database. */
-export async function checkPlace(path: string): Promise<void> {
-  if (await exists(path)) throw taken(path)
+export async function checkTargetPath(path: string): Promise<void> {
+  if (await exists(path)) throw fileExistsError(path)
   await access(dirname(path), constants.W_OK).catch((error: unknown) => {
-    throw readableError(path, error)
+    throw toFileError(path, error)
   })
 }
 
 /** Writes a backup. The file appears complete and synced, or not at all; only its owner can read it. */
-export async function writeBackup(path: string, lines: AsyncIterable<Line>, signal?: AbortSignal): Promise<number> {
+export async function writeBackup(
+  path: string,
+  lines: AsyncIterable<BackupLine>,
+  signal?: AbortSignal,
+): Promise<number> {
   await sweepDrafts(dirname(path), (name) => name.startsWith(`${basename(path)}.`))
   const draft = `${path}.${Math.random().toString(36).slice(2, 8)}.part`
   let file: FileHandle | undefined
   try {
-    if (await exists(path)) throw taken(path)
+    if (await exists(path)) throw fileExistsError(path)
     file = await open(draft, 'wx', 0o600)
     const to = file
     const hash = new Bun.CryptoHasher('sha256')
@@ -75,7 +79,7 @@ export async function writeBackup(path: string, lines: AsyncIterable<Line>, sign
         await put(chunk)
       }
     }
-    await pipeline(Readable.from(encoded(lines)), createZstdCompress(), compressed, { signal })
+    await pipeline(Readable.from(encodeLines(lines)), createZstdCompress(), compressed, { signal })
     await put(Buffer.concat([SEAL, hash.update(SEAL).digest()]))
     await file.sync()
     await file.close()
@@ -85,7 +89,7 @@ export async function writeBackup(path: string, lines: AsyncIterable<Line>, sign
   } catch (error) {
     await file?.close().catch(() => undefined)
     await rm(draft, { force: true }).catch(() => undefined)
-    throw readableError(path, error)
+    throw toFileError(path, error)
   }
 }
 
@@ -105,7 +109,7 @@ async function publish(draft: string, path: string): Promise<void> {
 
 const PIECE = 256 << 10
 
-async function* encoded(lines: AsyncIterable<Line>): AsyncGenerator<Buffer> {
+async function* encodeLines(lines: AsyncIterable<BackupLine>): AsyncGenerator<Buffer> {
   let piece = ''
   for await (const line of lines) {
     piece += `${JSON.stringify(line)}\n`
@@ -132,14 +136,14 @@ const exists = (path: string): Promise<boolean> =>
     (error: NodeJS.ErrnoException) => error.code !== 'ENOENT' && error.code !== 'ENOTDIR',
   )
 
-const taken = (path: string) => new AppError('conflict', `${path} already exists. Choose another name.`)
+const fileExistsError = (path: string) => new AppError('conflict', `${path} already exists. Choose another name.`)
 
 /** Turns an error of the file system into one that helps the user. */
-export function readableError(path: string, error: unknown): unknown {
+export function toFileError(path: string, error: unknown): unknown {
   const folder = dirname(path)
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EEXIST':
-      return taken(path)
+      return fileExistsError(path)
     case 'ENOENT':
     case 'ENOTDIR':
       return new AppError('not_found', `There is no folder ${folder}. Create it first.`)
@@ -164,31 +168,31 @@ export function readableError(path: string, error: unknown): unknown {
 
 // ---- reading
 
-const damaged = (path: string, why: string) =>
+const backupError = (path: string, why: string) =>
   new AppError('invalid', `${path} cannot be used: ${why}. Try another copy of it.`)
 
-export interface Checked {
+export interface CheckedBackup {
   /** Checksum of the whole file; identifies it when a restore is continued. */
   sha256: string
-  header: Header
+  header: BackupHeader
 }
 
 /** Reads and checks every byte, before anything is loaded. */
-export async function checkBackup(path: string): Promise<Checked> {
+export async function checkBackup(path: string): Promise<CheckedBackup> {
   const { end, sum } = await endsOf(path)
   const hash = new Bun.CryptoHasher('sha256')
   for await (const chunk of createReadStream(path, { end })) hash.update(chunk)
   const sha256 = hash.update(SEAL).digest('hex')
-  if (sha256 !== sum) throw damaged(path, 'it is damaged, its checksum does not match')
+  if (sha256 !== sum) throw backupError(path, 'it is damaged, its checksum does not match')
   for await (const line of readBackup(path, sha256)) {
     if (isRow(line) || !('format' in line)) break
     if (line.format === 1) return { sha256, header: line }
     throw new AppError(
       'conflict',
-      `${path} was made by Tutti ${(line as Header).tutti}, in a format that this version does not know. Use that version.`,
+      `${path} was made by Tutti ${(line as BackupHeader).tutti}, in a format that this version does not know. Use that version.`,
     )
   }
-  throw damaged(path, 'it is not a Tutti backup')
+  throw backupError(path, 'it is not a Tutti backup')
 }
 
 /** Returns where the compressed part ends, and the checksum stored in the file. */
@@ -199,13 +203,13 @@ async function endsOf(path: string): Promise<{ end: number; sum: string }> {
   })
   try {
     const info = await file.stat()
-    if (!info.isFile()) throw damaged(path, 'it is not a file')
+    if (!info.isFile()) throw backupError(path, 'it is not a file')
     const at = async (position: number, length: number) =>
       (await file.read(Buffer.alloc(length), 0, length, position)).buffer
     if (info.size <= TAIL_BYTES || !(await at(0, ZSTD.length)).equals(ZSTD))
-      throw damaged(path, 'it is not a Tutti backup')
+      throw backupError(path, 'it is not a Tutti backup')
     const tail = await at(info.size - TAIL_BYTES, TAIL_BYTES)
-    if (!tail.subarray(0, SEAL.length).equals(SEAL)) throw damaged(path, 'it is damaged, or its end is missing')
+    if (!tail.subarray(0, SEAL.length).equals(SEAL)) throw backupError(path, 'it is damaged, or its end is missing')
     return { end: info.size - TAIL_BYTES - 1, sum: tail.subarray(SEAL.length).toString('hex') }
   } finally {
     await file.close()
@@ -213,7 +217,7 @@ async function endsOf(path: string): Promise<{ end: number; sum: string }> {
 }
 
 /** Reads the lines of a checked file. Throws at the end if the file has changed since the check. */
-export async function* readBackup(path: string, sha256: string): AsyncGenerator<Line> {
+export async function* readBackup(path: string, sha256: string): AsyncGenerator<BackupLine> {
   const changed = () => new AppError('conflict', `${path} has changed since it was checked. Run the restore again.`)
   const { end } = await endsOf(path)
   const hash = new Bun.CryptoHasher('sha256')
@@ -226,10 +230,10 @@ export async function* readBackup(path: string, sha256: string): AsyncGenerator<
   }
   const feeding = pipeline(Readable.from(source()), plain).catch(() => undefined)
   try {
-    for await (const text of linesOf(plain, { longest: LONGEST, fatal: true })) yield parsed(path, text)
+    for await (const text of splitLines(plain, { longest: LONGEST, fatal: true })) yield parseBackupLine(path, text)
     if (hash.update(SEAL).digest('hex') !== sha256) throw changed()
   } catch (error) {
-    if (error instanceof LineTooLong) throw damaged(path, 'a line in it is longer than any that Tutti writes')
+    if (error instanceof LineTooLong) throw backupError(path, 'a line in it is longer than any that Tutti writes')
     throw error instanceof AppError ? error : changed()
   } finally {
     plain.destroy()
@@ -237,21 +241,21 @@ export async function* readBackup(path: string, sha256: string): AsyncGenerator<
   }
 }
 
-function parsed(path: string, text: string): Line {
+function parseBackupLine(path: string, text: string): BackupLine {
   const line: unknown = JSON.parse(text)
-  if (line === null || typeof line !== 'object') throw damaged(path, 'it is not a Tutti backup')
-  return line as Line
+  if (line === null || typeof line !== 'object') throw backupError(path, 'it is not a Tutti backup')
+  return line as BackupLine
 }
 
 /** More than the largest row needs. A small file could otherwise unpack to more than fits into memory. */
 const LONGEST = 256 << 20
 
 /** A checksum independent of row order, since the two databases sort texts differently. */
-export class Sum {
+export class RowChecksum {
   rows = 0
   #sum = 0n
 
-  add(row: Row): void {
+  add(row: BackupRow): void {
     this.rows++
     const digest = new Bun.CryptoHasher('sha256').update(JSON.stringify(row)).digest()
     this.#sum = BigInt.asUintN(64, this.#sum + digest.readBigUInt64LE(0))

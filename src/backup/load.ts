@@ -1,19 +1,27 @@
 import { migrations } from '../../migrations/index.ts'
 import type { Driver, Transaction } from '../db/driver.ts'
-import { migrate } from '../db/migrate.ts'
-import { PROGRESS } from '../db/restoring.ts'
+import { applyMigrations } from '../db/migrate.ts'
+import { PROGRESS } from '../db/restore-progress.ts'
 import { AppError } from '../errors.ts'
-import { quoted, rowsOf, settle } from './dump.ts'
-import { type Header, isRow, type Line, type Row, Sum, type TableEnd, type TableStart } from './file.ts'
-import { finish, literal, prepare, typesOf } from './target.ts'
+import { fixTextOutput, quoteIdentifier, readRows } from './dump.ts'
+import {
+  type BackupHeader,
+  type BackupLine,
+  type BackupRow,
+  isRow,
+  RowChecksum,
+  type TableEnd,
+  type TableStart,
+} from './file.ts'
+import { columnTypes, finishTarget, prepareTarget, quoteLiteral } from './restore-target.ts'
 
-export interface Loaded {
-  header: Header
+export interface LoadResult {
+  header: BackupHeader
   tables: number
   rows: number
 }
 
-export interface Progress {
+export interface LoadProgress {
   table: string
   /** Rows of this table so far. */
   rows: number
@@ -23,12 +31,12 @@ export interface Progress {
   of: number
 }
 
-export interface Loading {
+export interface LoadOptions {
   /** Identifies the source, so that an interrupted load is continued only from the same one. */
   identity: string
   /** Delete what the database holds. */
   replace?: boolean
-  onProgress?: (progress: Progress) => void
+  onProgress?: (progress: LoadProgress) => void
   /** Called when all data is loaded and compared, before the database may be served. */
   beforeEnd?: () => void | Promise<void>
 }
@@ -38,32 +46,36 @@ export interface Loading {
  * continues: a table already loaded is only compared, and loaded again if its source has changed. No server starts on
  * the database until everything is loaded.
  */
-export async function load(driver: Driver, lines: () => AsyncIterable<Line>, options: Loading): Promise<Loaded> {
+export async function loadBackup(
+  driver: Driver,
+  lines: () => AsyncIterable<BackupLine>,
+  options: LoadOptions,
+): Promise<LoadResult> {
   for (;;) {
     const loaded = await new Pass(driver, options).run(lines())
     if (!loaded) continue
     await options.beforeEnd?.()
-    await finish(driver)
-    await migrate(driver, migrations)
+    await finishTarget(driver)
+    await applyMigrations(driver, migrations)
     return loaded
   }
 }
 
 const BATCH_BYTES = 2 << 20
 const BATCH_ROWS = 2000
-const misplaced = () => new AppError('invalid', 'The lines of this backup are not in the expected order.')
+const misplacedLineError = () => new AppError('invalid', 'The lines of this backup are not in the expected order.')
 
 /** One pass through all lines. */
 class Pass {
-  #header: Header | undefined
+  #header: BackupHeader | undefined
   /** Tables loaded by an earlier run, with their checksums. */
   #before = new Map<string, string>()
   #types = new Map<string, Map<string, string>>()
   #table: TableStart | undefined
-  #sum = new Sum()
+  #sum = new RowChecksum()
   /** The transaction that writes the table; undefined if the table is already loaded. */
   #to: Transaction | undefined
-  #batch: Row[] = []
+  #batch: BackupRow[] = []
   #bytes = 0
   #tables = 0
   #rows = 0
@@ -71,11 +83,11 @@ class Pass {
 
   constructor(
     private readonly driver: Driver,
-    private readonly options: Loading,
+    private readonly options: LoadOptions,
   ) {}
 
   /** Returns undefined if a table must be loaded again. */
-  async run(lines: AsyncIterable<Line>): Promise<Loaded | undefined> {
+  async run(lines: AsyncIterable<BackupLine>): Promise<LoadResult | undefined> {
     try {
       for await (const line of lines) {
         if (isRow(line)) await this.#row(line)
@@ -87,15 +99,15 @@ class Pass {
       await this.#to?.rollback()
       throw error
     }
-    if (!this.#header || this.#table || this.#tables !== this.#header.tables) throw misplaced()
+    if (!this.#header || this.#table || this.#tables !== this.#header.tables) throw misplacedLineError()
     return this.#stale ? undefined : { header: this.#header, tables: this.#tables, rows: this.#rows }
   }
 
-  async #begin(header: Header): Promise<void> {
-    if (this.#header) throw misplaced()
+  async #begin(header: BackupHeader): Promise<void> {
+    if (this.#header) throw misplacedLineError()
     this.#header = header
-    this.#before = await prepare(this.driver, header, this.options)
-    this.#types = await typesOf(this.driver)
+    this.#before = await prepareTarget(this.driver, header, this.options)
+    this.#types = await columnTypes(this.driver)
   }
 
   async #open(start: TableStart): Promise<void> {
@@ -103,17 +115,17 @@ class Pass {
     const unknown = types ? start.columns.find((name) => !types.has(name)) : ''
     if (this.#table || unknown !== undefined)
       throw unknown === undefined
-        ? misplaced()
+        ? misplacedLineError()
         : new AppError('invalid', `The backup has ${start.table} ${unknown}, which its version of Tutti does not have.`)
     this.#table = start
-    this.#sum = new Sum()
+    this.#sum = new RowChecksum()
     if (this.#before.has(start.table)) return
     this.#to = await this.driver.begin()
-    await settle(this.#to)
+    await fixTextOutput(this.#to)
   }
 
-  async #row(row: Row): Promise<void> {
-    if (!this.#table) throw misplaced()
+  async #row(row: BackupRow): Promise<void> {
+    if (!this.#table) throw misplacedLineError()
     this.#sum.add(row)
     if (!this.#to) return
     this.#batch.push(row)
@@ -122,7 +134,7 @@ class Pass {
   }
 
   async #write(table: TableStart, to: Transaction): Promise<void> {
-    await insert(to, table, this.#types.get(table.table) as Map<string, string>, this.#batch)
+    await insertRows(to, table, this.#types.get(table.table) as Map<string, string>, this.#batch)
     this.#batch = []
     this.#bytes = 0
     this.#report(table.table, false)
@@ -130,7 +142,7 @@ class Pass {
 
   async #close({ end, sum }: TableEnd): Promise<void> {
     const table = this.#table
-    if (table?.table !== end) throw misplaced()
+    if (table?.table !== end) throw misplacedLineError()
     const found = this.#sum.toString()
     if (found !== sum) throw new AppError('invalid', `The rows of ${end} differ from those that were saved.`)
     if (this.#to) {
@@ -140,7 +152,7 @@ class Pass {
       this.#to = undefined
     } else if (this.#before.get(end) !== found) {
       await this.driver.exec(
-        `begin; delete from ${quoted(end)}; delete from ${PROGRESS} where kind = 'table' and name = ${literal(end)}; commit;`,
+        `begin; delete from ${quoteIdentifier(end)}; delete from ${PROGRESS} where kind = 'table' and name = ${quoteLiteral(end)}; commit;`,
       )
       this.#stale = true
     }
@@ -156,25 +168,25 @@ class Pass {
   }
 }
 
-async function insert(
+async function insertRows(
   to: Transaction,
   { table, columns }: TableStart,
   types: Map<string, string>,
-  rows: readonly Row[],
+  rows: readonly BackupRow[],
 ): Promise<void> {
   if (rows.length === 0) return
-  const names = columns.map(quoted).join(', ')
+  const names = columns.map(quoteIdentifier).join(', ')
   const values = columns.map((name, i) => `(r->>${i})::${types.get(name)}`).join(', ')
   await to.query(
-    `insert into ${quoted(table)} (${names}) overriding system value select ${values} from json_array_elements($1::text::json) r`,
+    `insert into ${quoteIdentifier(table)} (${names}) overriding system value select ${values} from json_array_elements($1::text::json) r`,
     [JSON.stringify(rows)],
   )
 }
 
 /** Reads back what the database now holds and compares it. */
 async function verify(on: Transaction, start: TableStart, expected: string): Promise<void> {
-  const found = new Sum()
-  for await (const row of rowsOf(on, start)) found.add(row)
+  const found = new RowChecksum()
+  for await (const row of readRows(on, start)) found.add(row)
   if (found.toString() !== expected)
     throw new AppError(
       'internal',

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
-import { AppError, factsOf, type Problem } from '../errors.ts'
-import { type Command, command } from './command.ts'
+import { AppError, type Problem, publicFacts } from '../errors.ts'
+import { type ControlCommand, command } from './command.ts'
 import { withSocket } from './socket.ts'
 
 /** What a running server says about itself. */
@@ -20,7 +20,7 @@ export const runningCommand = command<Record<string, never>, RunningServer>('upk
 /** Runs a command in the server of this data folder. Returns undefined when no server is running there. */
 export async function askServer<I, O>(
   config: Config,
-  { name }: Command<I, O>,
+  { name }: ControlCommand<I, O>,
   input: I,
 ): Promise<{ answer: O } | undefined> {
   const response = await withSocket(config.DATA_DIR, (unix) =>
@@ -30,7 +30,7 @@ export async function askServer<I, O>(
   )
   if (!response) return undefined
   const body = (await response.json()) as { answer: O } & Problem
-  if (!response.ok) throw new AppError(body.code, body.detail, factsOf(body))
+  if (!response.ok) throw new AppError(body.code, body.detail, publicFacts(body))
   return { answer: body.answer }
 }
 
@@ -47,13 +47,13 @@ function connectionFailed(error: { code?: string }): undefined {
 }
 
 /** Describes the server that runs on this data folder, if any. Fields are missing when that server is an older one. */
-export async function runningServer(config: Config): Promise<Partial<RunningServer> | undefined> {
-  if (!(await isServing(config))) return undefined
+export async function findRunningServer(config: Config): Promise<Partial<RunningServer> | undefined> {
+  if (!(await isServerRunning(config))) return undefined
   const asked = await askServer(config, runningCommand, {}).catch(() => undefined)
   return asked?.answer ?? {}
 }
 
-export async function isServing(config: Config): Promise<boolean> {
+export async function isServerRunning(config: Config): Promise<boolean> {
   const response = await withSocket(config.DATA_DIR, (unix) =>
     fetch('http://tutti/', { unix, method: 'HEAD' }).catch(() => undefined),
   )

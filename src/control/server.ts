@@ -5,13 +5,13 @@ import { operator } from '../auth/actor.ts'
 import { AppError, problem } from '../errors.ts'
 import type { App } from '../services.ts'
 import { toAppError } from '../thrown.ts'
-import { isServing } from './client.ts'
-import type { Command, Handler } from './command.ts'
+import { isServerRunning } from './client.ts'
+import type { CommandHandler, ControlCommand } from './command.ts'
 import { SOCKET_NAME, withSocket } from './socket.ts'
 
 /** An app that takes commands. */
 interface ControlledApp extends App {
-  readonly control: ReadonlyMap<string, Handler>
+  readonly control: ReadonlyMap<string, CommandHandler>
 }
 
 function runNamed(app: ControlledApp, name: string, input: unknown): Promise<unknown> {
@@ -21,7 +21,7 @@ function runNamed(app: ControlledApp, name: string, input: unknown): Promise<unk
 }
 
 /** Runs a command in this process. */
-export const runCommand = async <I, O>(app: ControlledApp, { name }: Command<I, O>, input: I): Promise<O> =>
+export const runInProcess = async <I, O>(app: ControlledApp, { name }: ControlCommand<I, O>, input: I): Promise<O> =>
   (await runNamed(app, name, input)) as O
 
 /**
@@ -30,7 +30,7 @@ export const runCommand = async <I, O>(app: ControlledApp, { name }: Command<I, 
  * second one would take it away, and remove it when it stops.
  */
 export async function serveControl(app: ControlledApp): Promise<{ stop(): void }> {
-  if (await isServing(app.config)) {
+  if (await isServerRunning(app.config)) {
     app.log.warn('another server already has the control socket of this data folder; commands go to that server')
     return { stop: () => undefined }
   }

@@ -1,23 +1,23 @@
 import { DbError, type Driver, type Queryable } from './driver.ts'
 
-interface Damage {
+interface IntegrityDamage {
   where: string
   said: string
   /** Only an index is damaged; it can be rebuilt from its table. */
   index: boolean
 }
 
-export interface Checked {
+export interface IntegrityReport {
   tables: number
   indexes: number
-  damage: Damage[]
+  damage: IntegrityDamage[]
 }
 
 /**
  * Reads every row once and compares every index with its table: a failing disk damages these first. Works on one table
  * at a time, so other queries run in between. Returns undefined if the database user lacks the rights.
  */
-export async function checkIntegrity(driver: Driver): Promise<Checked | undefined> {
+export async function checkIntegrity(driver: Driver): Promise<IntegrityReport | undefined> {
   const { rows: found } = await driver.query(`select 1 from pg_extension where extname = 'amcheck'`)
   const inspect = found.length > 0 ? (work: (on: Queryable) => Promise<void>) => work(driver) : withExtension(driver)
   const { rows } = await driver.query(`
@@ -27,7 +27,7 @@ export async function checkIntegrity(driver: Driver): Promise<Checked | undefine
     left join pg_am a on a.oid = c.relam
     where t.relkind = 'r' and t.relpersistence = 'p' and t.relnamespace = current_schema()::regnamespace group by t.oid
     order by 1`)
-  const checked: Checked = { tables: 0, indexes: 0, damage: [] }
+  const checked: IntegrityReport = { tables: 0, indexes: 0, damage: [] }
   for (const [table, list] of rows as [string, string][]) {
     const indexes = JSON.parse(list) as string[]
     let where = table

@@ -9,7 +9,7 @@ const NOTICEABLE_MS = 2000
 const TRUSTED_MS = 30_000
 
 /** Returns how many milliseconds `now` is ahead of the database's clock, without the round trip. */
-export async function aheadOf(driver: Driver, now: () => number = Date.now): Promise<number> {
+export async function measureClockOffset(driver: Driver, now: () => number = Date.now): Promise<number> {
   const before = now()
   const { rows } = await driver.query('select (extract(epoch from clock_timestamp()) * 1000)::float8')
   const after = now()
@@ -48,7 +48,7 @@ export class ClockWatch {
   }
 
   /** Throws if the clock is too wrong to grant leases. */
-  require(): void {
+  requireTrusted(): void {
     if (!this.isTrusted)
       throw new AppError(
         'unavailable',
@@ -59,7 +59,7 @@ export class ClockWatch {
 
   async check(): Promise<void> {
     try {
-      this.#ahead = await aheadOf(this.driver, this.now)
+      this.#ahead = await measureClockOffset(this.driver, this.now)
     } catch (error) {
       this.log.debug('the clock could not be compared', { error })
       return

@@ -1,7 +1,7 @@
 import { type AnyColumn, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { customType, integer, uuid } from 'drizzle-orm/pg-core'
 import { punctuation, queryWords } from '../text/search-query.ts'
-import { Json } from './driver.ts'
+import { JsonParam } from './driver.ts'
 
 export { queryWords }
 
@@ -30,7 +30,7 @@ export const json = <T>() =>
   customType<{ data: T; driverData: unknown }>({
     dataType: () => 'jsonb',
     toDriver: (value) =>
-      typeof value === 'object' && value !== null ? new Json(value) : sql`${JSON.stringify(value)}::text::jsonb`,
+      typeof value === 'object' && value !== null ? new JsonParam(value) : sql`${JSON.stringify(value)}::text::jsonb`,
     fromDriver: (value) => (typeof value === 'string' ? JSON.parse(value) : value) as T,
   })()
 

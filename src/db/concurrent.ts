@@ -1,6 +1,6 @@
 import type { Driver, Queryable } from './driver.ts'
 import { LOCK, type Migration } from './migration.ts'
-import { type Part, partsOf } from './parts.ts'
+import { listPartitions, type TablePartition } from './table-partitions.ts'
 
 const INDEX = /^(create (?:unique )?index) concurrently "(\w+)" on "?(\w+)"?(.*)$/i
 /** Milliseconds between two looks at whether another instance is done. */
@@ -42,7 +42,7 @@ export async function buildIndexes(
       await Bun.sleep(LOOK_MS)
     if (await isDone()) return
     for (const index of statementsOf(migration)) {
-      const parts = await partsOf(driver, index.table)
+      const parts = await listPartitions(driver, index.table)
       await (parts ? buildOnParts(driver, index, parts) : build(driver, index))
     }
     await driver.exec(record)
@@ -61,7 +61,7 @@ async function build(driver: Driver, { create, name, table, rest }: Index): Prom
  * Builds an index of a partitioned table, which Postgres cannot do concurrently: creates an empty index on the table,
  * then builds one on each partition and attaches it.
  */
-async function buildOnParts(driver: Driver, index: Index, parts: readonly Part[]): Promise<void> {
+async function buildOnParts(driver: Driver, index: Index, parts: readonly TablePartition[]): Promise<void> {
   const { create, name, table, rest } = index
   if (!(await stateOf(driver, name))) await driver.exec(`${create} "${name}" on only "${table}"${rest}`)
   for (const { name: part } of parts) {

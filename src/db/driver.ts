@@ -71,7 +71,7 @@ export interface DriverStatus {
 }
 
 /** A database that is being opened on threads of its own. */
-export interface Opening {
+export interface DatabaseOpening {
   /** Exists before the database is open; statements wait until it is. */
   driver: Promise<Driver>
   /** Rejects, with everything closed, if the database cannot be opened. */
@@ -79,7 +79,7 @@ export interface Opening {
 }
 
 /** A parameter for a jsonb column: each driver sends it in its own way. */
-export class Json {
+export class JsonParam {
   constructor(readonly value: object) {}
   toJSON(): object {
     return this.value
@@ -104,7 +104,7 @@ export class DbError extends Error {
 }
 
 /** Another process has the embedded database open. */
-export class InUse extends DbError {
+export class DatabaseInUse extends DbError {
   constructor(
     dir: string,
     readonly pid: string,

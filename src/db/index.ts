@@ -3,34 +3,34 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { serversOf } from '../text/database-address.ts'
-import type { Driver, Opening } from './driver.ts'
+import { splitServers } from '../text/database-address.ts'
+import type { DatabaseOpening, Driver } from './driver.ts'
+import type { DatabaseWait } from './postgres/database-wait.ts'
 import type { Replica, ReplicaOptions } from './postgres/replica.ts'
-import type { DatabaseWait } from './postgres/waiting.ts'
 
 /**
  * For a command that needs exclusive access to the database: its time limit is a day, and `name` identifies its
  * connections.
  */
-interface Exclusive {
+interface ExclusiveAccess {
   name: string
 }
 const DAY = 86_400_000
 
 interface OpeningOptions {
-  exclusive?: Exclusive
+  exclusive?: ExclusiveAccess
   /** Waits until an external database is reachable and accepts writes. Without it, one that is not is an error. */
   wait?: DatabaseWait
 }
 
-export async function openDatabase(config: Config, log: Log, exclusive?: Exclusive): Promise<Driver> {
-  return (await beginOpening(config, log, { exclusive })).ready
+export async function openDatabase(config: Config, log: Log, exclusive?: ExclusiveAccess): Promise<Driver> {
+  return (await beginOpeningDatabase(config, log, { exclusive })).ready
 }
 
 /** Returns how a server waits for its database while it starts. */
 export async function databaseWait(config: Config, log: Log): Promise<DatabaseWait | undefined> {
   if (config.DB_CONNECTION !== 'pgsql') return undefined
-  const { DatabaseWait } = await import('./postgres/waiting.ts')
+  const { DatabaseWait } = await import('./postgres/database-wait.ts')
   return new DatabaseWait({ seconds: config.DATABASE_WAIT, log: tellingTo(log) })
 }
 
@@ -38,17 +38,17 @@ export async function databaseWait(config: Config, log: Log): Promise<DatabaseWa
  * Starts opening the database and resolves without waiting for it. Imports the driver on demand: a server on Postgres
  * never loads the code of the embedded database.
  */
-export async function beginOpening(
+export async function beginOpeningDatabase(
   config: Config,
   log: Log,
   { exclusive, wait }: OpeningOptions = {},
-): Promise<Opening> {
-  ownFolder(config.DATA_DIR)
+): Promise<DatabaseOpening> {
+  ensurePrivateFolder(config.DATA_DIR)
   const tell = tellingTo(log)
   if (config.DB_CONNECTION === 'pgsql') {
     const [{ openPostgres }, { requireWritable }] = await Promise.all([
       import('./postgres/database.ts'),
-      import('./postgres/waiting.ts'),
+      import('./postgres/database-wait.ts'),
     ])
     const open = () =>
       openPostgres({
@@ -67,7 +67,7 @@ export async function beginOpening(
       )
     }
     const ready = wait ? wait.until(openWritable) : open()
-    return handled({ driver: ready, ready })
+    return withHandledRejection({ driver: ready, ready })
   }
   const { beginEmbedded } = await import('./embedded/index.ts')
   const { driver, ready } = beginEmbedded({
@@ -79,11 +79,11 @@ export async function beginOpening(
     log: tell,
     ...(exclusive && { statementTimeout: DAY, transactionTimeout: DAY }),
   })
-  return handled({ driver: Promise.resolve(driver), ready })
+  return withHandledRejection({ driver: Promise.resolve(driver), ready })
 }
 
 /** Prevents an unhandled rejection if opening fails before the caller awaits it. */
-function handled(opening: Opening): Opening {
+function withHandledRejection(opening: DatabaseOpening): DatabaseOpening {
   opening.ready.catch(() => undefined)
   return opening
 }
@@ -94,7 +94,7 @@ const tellingTo =
     log[level](message, fields)
 
 /** Returns the configured standby. It is opened at its first check. */
-export async function replicaOf(
+export async function createReplica(
   { DATABASE_READ_URL: url, DB_POOL_SIZE: poolSize, DB_STATEMENT_TIMEOUT_MS: statementTimeout }: Config,
   primary: Driver,
   log?: Log,
@@ -107,7 +107,7 @@ export async function replicaOf(
   ])
   // Its connections log nothing: `Replica` logs once that the standby is unavailable.
   const open = (server: string) => openPostgres({ url: server, poolSize, statementTimeout })
-  return new Replica({ primary, servers: serversOf(url), open, log: log && tellingTo(log), ...limits })
+  return new Replica({ primary, servers: splitServers(url), open, log: log && tellingTo(log), ...limits })
 }
 
 /** Whether a database exists; opening an embedded one would create it. */
@@ -118,7 +118,7 @@ export const hasDatabase = ({ DB_CONNECTION, DATA_DIR }: Config): boolean =>
  * Creates the data folder, and refuses one that others can write to: they could replace the secret or the control
  * socket.
  */
-export function ownFolder(path: string): void {
+export function ensurePrivateFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 })
   if (process.platform === 'win32') return
   const { uid, mode } = statSync(path)

@@ -2,8 +2,8 @@ import { AppError } from '../errors.ts'
 import { version as ourVersion } from '../version.ts'
 import { buildIndexes } from './concurrent.ts'
 import { DbError, type Driver } from './driver.ts'
-import { isConcurrent, kindOf, LOCK, type Migration } from './migration.ts'
-import { refuseRestoring } from './restoring.ts'
+import { isConcurrent, LOCK, type Migration, migrationKind } from './migration.ts'
+import { requireNotRestoring } from './restore-progress.ts'
 
 export type { Migration } from './migration.ts'
 
@@ -15,7 +15,7 @@ interface MigrationPlan {
 }
 
 /** A migration as the database remembers it. Rows of earlier versions have neither kind nor version. */
-export interface Applied {
+export interface AppliedMigration {
   id: string
   kind?: string
   /** The version that applied it. */
@@ -38,20 +38,20 @@ const TRIES = 5
 const PAUSE_MS = 1000
 /** SQLSTATEs of a lock timeout and of a deadlock. */
 const BLOCKED = new Set(['55P03', '40P01'])
-export const isBlocked = (error: unknown): boolean => error instanceof DbError && BLOCKED.has(error.code)
+export const isLockBlocked = (error: unknown): boolean => error instanceof DbError && BLOCKED.has(error.code)
 
 export async function planMigrations(
   driver: Driver,
   migrations: readonly Migration[],
   version = ourVersion,
 ): Promise<MigrationPlan> {
-  await refuseRestoring(driver)
-  return planFrom(await appliedRows(driver), migrations, version)
+  await requireNotRestoring(driver)
+  return planFromApplied(await appliedRows(driver), migrations, version)
 }
 
 /** Also called with the applied ids that a running server reports. */
-export function planFrom(
-  rows: readonly Applied[],
+export function planFromApplied(
+  rows: readonly AppliedMigration[],
   migrations: readonly Migration[],
   version = ourVersion,
 ): MigrationPlan {
@@ -82,7 +82,7 @@ function isNext(version: string | undefined, ours: string): boolean {
  * An advisory lock makes several instances on one Postgres take turns; the second finds nothing pending. A table that
  * someone else holds is waited for only briefly, several times: whoever needs the table waits behind us.
  */
-export async function migrate(
+export async function applyMigrations(
   driver: Driver,
   migrations: readonly Migration[],
   options: MigrateOptions = {},
@@ -105,7 +105,7 @@ export async function migrate(
 /** Runs migrations in one transaction. Returns false if another instance has done so meanwhile. */
 async function runTogether(driver: Driver, pending: readonly Migration[], options: MigrateOptions): Promise<boolean> {
   const { version = ourVersion, lockTimeoutMs = LOCK_TIMEOUT_MS, onBlocked } = options
-  const script = `begin; ${takeTurns} set local lock_timeout = ${lockTimeoutMs}; ${scriptOf(pending, version)}\ncommit;`
+  const script = `begin; ${TAKE_MIGRATION_LOCK} set local lock_timeout = ${lockTimeoutMs}; ${migrationScript(pending, version)}\ncommit;`
   for (let attempt = 1; ; attempt++)
     try {
       await driver.exec(script)
@@ -114,25 +114,25 @@ async function runTogether(driver: Driver, pending: readonly Migration[], option
       await driver.exec('rollback').catch(() => undefined)
       const applied = new Set(await appliedIds(driver))
       if (pending.every(({ id }) => applied.has(id))) return false
-      if (!isBlocked(error) || attempt === TRIES) throw failed(error)
+      if (!isLockBlocked(error) || attempt === TRIES) throw migrationError(error)
       await onBlocked?.(attempt)
       await Bun.sleep(Math.min(PAUSE_MS, lockTimeoutMs))
     }
 }
 
-function failed(error: unknown): Error {
+function migrationError(error: unknown): Error {
   const reason = error instanceof DbError ? error.message : String(error)
-  const advice = isBlocked(error)
+  const advice = isLockBlocked(error)
     ? ` (${TRIES} tries). Another transaction uses a table that has to change, such as a long report or a backup. Start again when it has ended.`
     : ''
   return new Error(`Migration failed, nothing was changed: ${reason}${advice}`, { cause: error })
 }
 
 /** Start of a script that changes tables: holds the migration lock until the transaction ends. */
-export const takeTurns = `select pg_advisory_xact_lock(${LOCK});`
+export const TAKE_MIGRATION_LOCK = `select pg_advisory_xact_lock(${LOCK});`
 
 /** The SQL that applies these migrations, to be run inside a transaction. */
-export const scriptOf = (pending: readonly Migration[], version = ourVersion): string =>
+export const migrationScript = (pending: readonly Migration[], version = ourVersion): string =>
   [
     'create table if not exists migrations (id text primary key, applied_at timestamptz not null default now());',
     withMarks,
@@ -150,11 +150,11 @@ const withMarks = 'alter table migrations add column if not exists kind text, ad
 const guard = (id: string) =>
   `do $$ begin if exists (select from migrations where id = '${id}') then raise exception 'already applied'; end if; end $$;`
 const record = (m: Migration, version: string) =>
-  `insert into migrations (id, kind, version) values ('${m.id}', '${kindOf(m)}', '${version}');`
+  `insert into migrations (id, kind, version) values ('${m.id}', '${migrationKind(m)}', '${version}');`
 
 export const appliedIds = async (driver: Driver): Promise<string[]> => (await appliedRows(driver)).map(({ id }) => id)
 
-async function appliedRows(driver: Driver): Promise<Applied[]> {
+async function appliedRows(driver: Driver): Promise<AppliedMigration[]> {
   try {
     // As JSON, because tables of earlier versions lack the columns.
     const { rows } = await driver.query(

@@ -1,5 +1,5 @@
 /**
- * The first line of the SQL says what the version before can live with (`kindOf`):
+ * The first line of the SQL says what the version before can live with (`migrationKind`):
  * `-- expand`: it only adds, so the version before runs on it, while instances are replaced one by one.
  * `-- concurrent`: one `create index concurrently` per line, built while others write.
  * Anything else is a contract: the version before must no longer run.
@@ -16,5 +16,5 @@ export const LOCK = 7_866_914
 export const isConcurrent = ({ sql }: Migration): boolean => sql.startsWith('-- concurrent\n')
 
 /** Whether the version before may run on what a migration leaves. */
-export const kindOf = (migration: Migration): 'expand' | 'contract' =>
+export const migrationKind = (migration: Migration): 'expand' | 'contract' =>
   isConcurrent(migration) || migration.sql.startsWith('-- expand\n') ? 'expand' : 'contract'

@@ -17,7 +17,7 @@ interface ReadsOptions {
  * THE RULE what is read from a standby: actions with `replica` in `read()`. Everything else reads the primary, above
  * all credentials, leases, limits and idempotency keys, which must be current.
  */
-export class Reads {
+export class ReadRouter {
   /** When credentials last wrote, oldest first. */
   readonly #writes = new Map<string, number>()
 
@@ -56,7 +56,7 @@ export class Reads {
           // A query that times out on the standby would time out on the primary too. After other errors the primary is
           // tried: a standby may be down, cancel a statement for its replay, or lack a table that was just created.
           if (!(error instanceof DbError) || error.code === 'timeout') throw error
-          if (error.code === 'unavailable') replica.failed()
+          if (error.code === 'unavailable') replica.markFailed()
         }
       isPrimary = true
       return primary.query(text, params, options)

@@ -8,7 +8,7 @@ const KEEP = 3
 /**
  * Copies the embedded database before a new version changes it. Deletes old copies first, to make room for the new one.
  */
-export async function snapshot(driver: Driver, folder: string, now: Date, log: Log): Promise<void> {
+export async function snapshotDatabase(driver: Driver, folder: string, now: Date, log: Log): Promise<void> {
   if (!driver.snapshot) return
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   for (const old of readdirSync(folder)

@@ -7,7 +7,7 @@ export const meta = pgTable('meta', { key: text().primaryKey(), value: text().no
 /**
  * Attempts that are counted across restarts and instances: sign-ins, codes, registrations. One row per key and window;
  * `blockedUntil` makes a client wait after too many failures, longer each time. The turn of a user's export is such a
- * row too (`features/transfer/turn.ts`).
+ * row too (`features/transfer/export-turn.ts`).
  */
 export const counters = pgTable('counters', {
   key: text().primaryKey(),

@@ -1,4 +1,4 @@
-import { fastest, type Kernel, start } from './kernels.ts'
+import { fastestVariant, type Kernel, startKernel } from './kernels.ts'
 
 const PAGE = 65_536
 /** Largest number of a signed byte. */
@@ -113,7 +113,7 @@ export class VectorCodes {
 
 function begin(): Pick<Kernel, 'compare'> & { memory: WebAssembly.Memory } {
   const memory = new WebAssembly.Memory({ initial: 1 })
-  return { compare: start(fastest(), memory).compare, memory }
+  return { compare: startKernel(fastestVariant(), memory).compare, memory }
 }
 
 function largest(vector: Float32Array): number {

@@ -1,6 +1,6 @@
 import { type Embedder, type EmbedOptions, TextRefused } from './embedder.ts'
 import { LOCAL_ID, LocalEmbedder } from './local.ts'
-import { unit } from './minilm.ts'
+import { toUnitLength } from './minilm.ts'
 
 const BATCH = 64
 const LIMIT_MS = 30_000
@@ -64,7 +64,7 @@ export class HttpEmbedder implements Embedder {
       const vector = Float32Array.from(embedding)
       if (!vector.every(Number.isFinite) || vector.every((value) => value === 0))
         throw new Error('the embedding server returned a vector of length zero')
-      vectors[index] = unit(vector)
+      vectors[index] = toUnitLength(vector)
     }
     return vectors
   }

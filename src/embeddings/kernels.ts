@@ -42,12 +42,12 @@ function variant({ path, ...layout }: typeof PAIRS | typeof BYTES): Variant[] {
  * Returns the kernels that run here, the fastest first. Their results are the same, to the last bit. arm64 is four
  * times as fast with products of bytes, whose instructions not every engine has; x64 is faster with pairs of 16 bits.
  */
-export const variants = (arch: NodeJS.Architecture = process.arch): Variant[] =>
+export const kernelVariants = (arch: NodeJS.Architecture = process.arch): Variant[] =>
   (arch === 'arm64' ? [BYTES, PAIRS] : [PAIRS, BYTES]).flatMap(variant)
 
 let chosen: Variant | undefined
-export function fastest(): Variant {
-  chosen ??= variants()[0]
+export function fastestVariant(): Variant {
+  chosen ??= kernelVariants()[0]
   if (!chosen) throw new Error('this machine lacks the instructions that embeddings need')
   return chosen
 }
@@ -57,7 +57,7 @@ const abort = () => {
   throw new Error('the embedding kernel aborted')
 }
 
-export function start({ module }: Variant, memory: WebAssembly.Memory): Kernel {
+export function startKernel({ module }: Variant, memory: WebAssembly.Memory): Kernel {
   const { exports } = new WebAssembly.Instance(module, { env: { memory, abort } })
   return exports as typeof exports & Kernel
 }

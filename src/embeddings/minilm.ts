@@ -1,4 +1,4 @@
-import { type Kernel, start, type Variant } from './kernels.ts'
+import { type Kernel, startKernel, type Variant } from './kernels.ts'
 import { WordPiece } from './tokenizer.ts'
 
 const WIDTH = 384
@@ -49,7 +49,7 @@ export class MiniLM {
     const memory = new WebAssembly.Memory({
       initial: Math.ceil((bytes + floats * 4 + rows * INNER * 2 + 4096 + 16 * 128) / 65_536),
     })
-    this.#kernel = start(variant, memory)
+    this.#kernel = startKernel(variant, memory)
     this.#memory = new Float32Array(memory.buffer)
     const get = (name: string): Tensor => {
       const tensor = tensors.get(name)
@@ -163,7 +163,7 @@ export class MiniLM {
       this.#product(inner, `down${i}`, y, rows, INNER, WIDTH)
       addnorm(x, y, at(`gain2${i}`), at(`bias2${i}`), rows, WIDTH)
     }
-    return unit(meanOf(memory.subarray(x >> 2, (x >> 2) + rows * WIDTH)))
+    return toUnitLength(meanOf(memory.subarray(x >> 2, (x >> 2) + rows * WIDTH)))
   }
 
   #product(x: number, name: string, out: number, rows: number, inner: number, columns: number): void {
@@ -208,7 +208,7 @@ function meanOf(rows: Float32Array): Float32Array {
   return sum
 }
 
-export function unit(vector: Float32Array): Float32Array {
+export function toUnitLength(vector: Float32Array): Float32Array {
   let length = 0
   for (const value of vector) length += value * value
   const scale = 1 / (Math.sqrt(length) || 1)

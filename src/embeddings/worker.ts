@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import modelPath from '../../models/all-minilm-l6-v2.u8' with { type: 'file' }
-import { fastest } from './kernels.ts'
+import { fastestVariant } from './kernels.ts'
 import { MiniLM } from './minilm.ts'
 
 declare const self: {
@@ -15,7 +15,7 @@ if (process.platform === 'linux') setPriority(4)
 
 function load(): MiniLM {
   const file = readFileSync(modelPath)
-  return new MiniLM(new Uint8Array(file.buffer, file.byteOffset, file.length), fastest())
+  return new MiniLM(new Uint8Array(file.buffer, file.byteOffset, file.length), fastestVariant())
 }
 
 const model = load()

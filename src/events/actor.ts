@@ -9,8 +9,8 @@ export interface EventActor {
   for?: { id: string | null; name: string }
 }
 
-/** The actor of an event as readers see it: the schema is `Doer` in records/party.ts. */
-interface EventDoer extends Omit<EventActor, 'kind'> {
+/** The actor of an event as readers see it: the schema is `Doer` in records/user-or-agent.ts. */
+interface PublicActor extends Omit<EventActor, 'kind'> {
   type: 'user' | 'agent' | 'system'
 }
 
@@ -41,7 +41,7 @@ export interface ActorRow {
 }
 
 /** Splits a row into its actor and the rest. */
-export function withActor<R extends ActorRow>(row: R) {
+export function groupActor<R extends ActorRow>(row: R) {
   const { actorKind: kind, actorId: id, actorName: name, actorClient, actorForId, actorForName, ...rest } = row
   const actor: EventActor = {
     kind,
@@ -54,13 +54,13 @@ export function withActor<R extends ActorRow>(row: R) {
 }
 
 /** Returns the actor of an event as readers see it. */
-export const doerOf = ({ kind, ...who }: EventActor): EventDoer => ({
+export const toPublicActor = ({ kind, ...who }: EventActor): PublicActor => ({
   type: kind === 'system' || kind === 'agent' ? kind : 'user',
   ...who,
 })
 
 /** Returns the actor to store: an agent under its own name, for the person whose token it uses. */
-export const recorded = ({ kind, userId, name, agent }: Caller): EventActor =>
+export const toEventActor = ({ kind, userId, name, agent }: Caller): EventActor =>
   agent
     ? {
         kind: 'agent',

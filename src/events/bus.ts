@@ -2,13 +2,13 @@ import type { Driver } from '../db/driver.ts'
 import { drizzleOver } from '../db/session.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { epochOf } from './epoch.ts'
+import { readEpoch } from './epoch.ts'
 import type { AppEvent } from './event.ts'
 import type { Position } from './position.ts'
-import { type Batch, Tail } from './tail.ts'
+import { type EventBatch, EventTail } from './tail.ts'
 
-export type Listener = (event: AppEvent) => void
-export type Follower = (batch: Batch) => Promise<void>
+export type EventListener = (event: AppEvent) => void
+export type BatchFollower = (batch: EventBatch) => Promise<void>
 
 const CHANNEL = 'tutti_events'
 /** Polls at every tick while a connection is open or notifications do not arrive, otherwise at every fifth. */
@@ -32,8 +32,8 @@ const PAUSE_MS = 25
  * instance's own commits only while there are followers.
  */
 export class Bus {
-  readonly #listeners = new Set<Listener>()
-  readonly #followers = new Set<Follower>()
+  readonly #listeners = new Set<EventListener>()
+  readonly #followers = new Set<BatchFollower>()
   /** Followers that are being added. */
   #joining = 0
   readonly #audiences = new Set<() => boolean>()
@@ -41,7 +41,7 @@ export class Bus {
   /** The event history that the positions belong to. */
   #epoch: string | undefined
   #checking: Promise<void> | undefined
-  readonly #tail: Tail
+  readonly #tail: EventTail
   /** When a commit last caused a read. */
   #readAt = 0
   /** Until then commits cause no read; `#soon` is the timer for commits in the meantime. */
@@ -55,10 +55,10 @@ export class Bus {
     private readonly instanceId: string,
     private readonly log: Log,
   ) {
-    this.#tail = new Tail(drizzleOver(driver), (batch) => this.#onBatch(batch), log)
+    this.#tail = new EventTail(drizzleOver(driver), (batch) => this.#onBatch(batch), log)
   }
 
-  subscribe(listener: Listener): () => void {
+  subscribe(listener: EventListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
@@ -73,7 +73,7 @@ export class Bus {
    * Calls the follower for every batch after the returned position, which includes everything visible now. Checks the
    * epoch first: an old position with the new epoch would make clients miss events.
    */
-  async follow(follower: Follower): Promise<{ epoch: string; position: Position; leave: () => void }> {
+  async follow(follower: BatchFollower): Promise<{ epoch: string; position: Position; leave: () => void }> {
     this.#joining++
     try {
       await this.#begin()
@@ -104,7 +104,7 @@ export class Bus {
 
   /** Reads the epoch before it starts, so that a change right after is noticed. */
   async #begin(): Promise<void> {
-    this.#epoch ??= await epochOf(this.driver).catch(() => undefined)
+    this.#epoch ??= await readEpoch(this.driver).catch(() => undefined)
     await this.#tail.start()
   }
 
@@ -125,7 +125,7 @@ export class Bus {
   }
 
   async #lookAtHistory(): Promise<void> {
-    const epoch = await epochOf(this.driver).catch(() => this.#epoch)
+    const epoch = await readEpoch(this.driver).catch(() => this.#epoch)
     const before = this.#epoch
     this.#epoch = epoch
     if (before === undefined || before === epoch) return
@@ -169,7 +169,7 @@ export class Bus {
     }
   }
 
-  async #onBatch(batch: Batch): Promise<void> {
+  async #onBatch(batch: EventBatch): Promise<void> {
     const began = performance.now()
     this.#dispatch(batch.rows.flatMap(({ seq: _, ...event }) => (event.origin === this.instanceId ? [] : event)))
     for (const follow of this.#followers) {

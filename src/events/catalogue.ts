@@ -1,5 +1,5 @@
 import { OptionalKind, type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
-import type { Line } from './lines.ts'
+import type { StaffLine } from './staff-lines.ts'
 
 type Feed = 'work' | 'access' | 'none'
 
@@ -27,7 +27,7 @@ export interface EventType<P extends TProperties = TProperties, N extends string
    */
   readonly changes?: 'rights' | 'visibility' | 'prompts'
   /** The line of the staff, the timeline of work, that shows the event. Without it, the staff does not show it. */
-  readonly line?: Line
+  readonly line?: StaffLine
   /** Sent to open streams. Not set for events that only renew a claim or save a checkpoint. */
   readonly live?: true
   /** The event may have changed other records of its project than the one it names. */
@@ -44,11 +44,11 @@ export interface EventType<P extends TProperties = TProperties, N extends string
   /** Stored with a type that the author chose (`deploy`) instead of the event's name. */
   readonly byHand?: true
   /** Describes the event after the actor's name, where "changed note How we deploy" is not enough. */
-  readonly words?: Words
+  readonly words?: EventWords
 }
 
 /** `data` may come from any version of this program, so every field may be missing. */
-export type Words = (what: string, data: Record<string, unknown>) => string | undefined
+export type EventWords = (what: string, data: Record<string, unknown>) => string | undefined
 
 export type DataOf<P extends TProperties> = Static<TObject<P>>
 
@@ -59,36 +59,36 @@ interface Description<P extends TProperties> {
   data?: P
   feed?: Feed
   changes?: EventType['changes']
-  line?: Line
+  line?: StaffLine
   live?: true
   many?: true
   creates?: true
   deletes?: true
   follows?: true
   byHand?: true
-  words?: Words
+  words?: EventWords
 }
 
-export const define = <const N extends string, const P extends TProperties = Record<never, never>>(
+export const defineEvent = <const N extends string, const P extends TProperties = Record<never, never>>(
   name: N,
   { data, feed = 'work', ...rest }: Description<P>,
 ): EventType<P, N> => ({ name, feed, data: data ?? ({} as P), ...rest })
 
 /** Replaces the type by a word of the user. It has no dot, so it cannot equal a defined event. */
-export function byHand<P extends TProperties>(event: EventType<P>, type: string): EventType<P> {
-  if (!isByHand(type)) throw new Error(`${type} is not a type for what is logged by hand`)
+export function withHandLoggedType<P extends TProperties>(event: EventType<P>, type: string): EventType<P> {
+  if (!isHandLogged(type)) throw new Error(`${type} is not a type for what is logged by hand`)
   return { ...event, name: type }
 }
 /** Words that people and agents log work on code with. */
 const codeWords = new Set(['commit', 'push', 'merge', 'build', 'test', 'deploy', 'release'])
 
 /** Whether a filter is the beginning of types: `task.`. */
-export const isBeginning = (type: string): boolean => type.endsWith('.')
+export const isTypePrefix = (type: string): boolean => type.endsWith('.')
 
-export const isByHand = (type: string): boolean => !type.includes('.')
+export const isHandLogged = (type: string): boolean => !type.includes('.')
 
 /** Splits a type into its noun and its verb, which default phrases are made of. */
-export function partsOf(type: string): { noun: string; verb: string } {
+export function splitType(type: string): { noun: string; verb: string } {
   const dot = type.indexOf('.')
   return { noun: type.slice(0, dot), verb: type.slice(dot + 1) }
 }
@@ -97,7 +97,7 @@ export function partsOf(type: string): { noun: string; verb: string } {
  * The definitions of all features. Stored types without a definition are: entries logged by hand, the id of an action
  * that emitted nothing (audit only), and events of an older or newer version of this program.
  */
-export class Catalogue {
+export class EventCatalogue {
   readonly #byName: ReadonlyMap<string, EventType>
 
   constructor(readonly all: readonly EventType[]) {
@@ -114,12 +114,12 @@ export class Catalogue {
 
   /** Returns the kind of record that a stored row is about; undefined for entries logged by hand. */
   kindOf(type: string): string | undefined {
-    return this.get(type)?.kind ?? (isByHand(type) ? undefined : partsOf(type).noun)
+    return this.get(type)?.kind ?? (isHandLogged(type) ? undefined : splitType(type).noun)
   }
 
   /** Returns the line of the staff for a stored row. An entry logged by hand is a note, or code for some words. */
-  lineOf(type: string): Line | undefined {
-    return isByHand(type) ? (codeWords.has(type) ? 'code' : 'note') : this.get(type)?.line
+  staffLineOf(type: string): StaffLine | undefined {
+    return isHandLogged(type) ? (codeWords.has(type) ? 'code' : 'note') : this.get(type)?.line
   }
 
   /** Returns the types of the events that match. */
@@ -133,7 +133,7 @@ export class Catalogue {
    */
   changesRights({ type, action }: { type: string; action: string }): boolean {
     const known = this.get(type)
-    return known ? known.changes === 'rights' : type !== action && !isByHand(type)
+    return known ? known.changes === 'rights' : type !== action && !isHandLogged(type)
   }
 }
 
@@ -146,7 +146,7 @@ export const flag = Type.Boolean()
 export const anything = Type.Unknown()
 
 /** Returns the fields of `data` as text, for the printed catalogue. */
-export const fieldsOf = (data: TProperties): { name: string; type: string; optional: boolean }[] =>
+export const dataFields = (data: TProperties): { name: string; type: string; optional: boolean }[] =>
   Object.entries(data).map(([name, schema]) => ({ name, type: typeName(schema), optional: OptionalKind in schema }))
 
 function typeName(schema: TSchema): string {

@@ -9,7 +9,7 @@ export interface EventSubject {
   userId?: string | null
 }
 
-export type About<P extends TProperties = TProperties> = EventSubject &
+export type EventDetails<P extends TProperties = TProperties> = EventSubject &
   (Record<never, never> extends DataOf<P> ? { data?: DataOf<P> } : { data: DataOf<P> })
 
 /** The context of a write, which can emit events. */
@@ -18,5 +18,5 @@ export interface Emitter {
    * Writes an event (audit, activity and live event in one) in this transaction; it is delivered after commit. Events
    * of anonymous callers need a `userId` or an `organizationId` (`isRecorded` in action.ts).
    */
-  emit<P extends TProperties>(event: EventType<P>, about: About<P>): void
+  emit<P extends TProperties>(event: EventType<P>, about: EventDetails<P>): void
 }

@@ -7,11 +7,11 @@ import type { Driver } from '../db/driver.ts'
  * (`backup/dump.ts` leaves out the row), because numbers are then used again. So does a failover to a standby that may
  * lack the last commits, which Postgres counts as timelines.
  */
-export async function epochOf(driver: Driver): Promise<string> {
+export async function readEpoch(driver: Driver): Promise<string> {
   const { rows } = await driver.query("select value from meta where key = 'epoch'")
   const stored = rows[0]?.[0] ?? (await createEpoch(driver))
   const timeline = driver.kind === 'postgres' ? await timelineOf(driver) : FIRST
-  return timeline === FIRST ? String(stored) : combined(`${stored} ${timeline}`)
+  return timeline === FIRST ? String(stored) : hashToUuid(`${stored} ${timeline}`)
 }
 
 /** Concurrent callers all get the value of the first one. */
@@ -34,7 +34,7 @@ async function timelineOf(driver: Driver): Promise<string> {
   return String(rows[0]?.[0])
 }
 
-function combined(text: string): string {
+function hashToUuid(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex')
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-')
 }

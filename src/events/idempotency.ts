@@ -22,7 +22,7 @@ interface Key {
  * here until the first has committed, and then gets its result. If the first was rolled back, so was its claim, and
  * the second does the work.
  */
-export async function claimKey(
+export async function claimIdempotencyKey(
   db: Db,
   { credentialId, key }: Key,
   action: string,
@@ -55,7 +55,7 @@ export async function claimKey(
   return { result: earlier.answer }
 }
 
-export const storeResult = (
+export const storeIdempotentResult = (
   { credentialId, key }: Key,
   result: unknown,
   secret: readonly string[] = [],

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { DbError, type Driver, type Queryable } from '../db/driver.ts'
-import { isBlocked, takeTurns } from '../db/migrate.ts'
-import { type Part, partsOf } from '../db/parts.ts'
+import { isLockBlocked, TAKE_MIGRATION_LOCK } from '../db/migrate.ts'
 import type { Db } from '../db/session.ts'
+import { listPartitions, type TablePartition } from '../db/table-partitions.ts'
 
 export interface PartitionLimits {
   /** Rows of the newest part before another begins; smaller tables stay as they are. */
@@ -13,7 +13,7 @@ export interface PartitionLimits {
 }
 
 /** The table is partitioned from this size on. */
-export const ROWS = 1_000_000
+export const PARTITION_ROWS = 1_000_000
 const AGE_MS = 30 * 86_400_000
 /** A partition ends this many numbers ahead, depending on its rows: enough for an hour of very many writes. */
 const LEAST_AHEAD = 100_000
@@ -32,8 +32,8 @@ const END = 'events_end'
  * Every row has to be checked against the new end. A constraint does that while writes continue, so that the change
  * itself takes only a moment. If it is interrupted, the next run continues with the constraint.
  */
-export async function partition(driver: Driver, limits: PartitionLimits): Promise<string | undefined> {
-  const parts = await partsOf(driver, 'events')
+export async function partitionEvents(driver: Driver, limits: PartitionLimits): Promise<string | undefined> {
+  const parts = await listPartitions(driver, 'events')
   const newest = parts ? parts.find(({ to }) => to === undefined) : { name: 'events' }
   if (!newest || !(await isDue(driver, newest, limits))) return undefined
   const found = await endOf(driver, newest)
@@ -51,26 +51,26 @@ export async function partition(driver: Driver, limits: PartitionLimits): Promis
   const next = `events_${end}`
   await briefly(
     driver,
-    `${parts ? continued(newest, end) : divided(end)}
+    `${parts ? endPartitionSql(newest, end) : partitionTableSql(end)}
     create table "${next}" partition of events for values from (${end}) to (maxvalue);`,
   )
   return next
 }
 
-async function isDue(on: Queryable, { name, from }: Part, limits: PartitionLimits): Promise<boolean> {
+async function isDue(on: Queryable, { name, from }: TablePartition, limits: PartitionLimits): Promise<boolean> {
   const { rows } = await on.query(
     `select c.reltuples >= $1::int and ($2::timestamptz is null
       or (select at from "${name}" order by seq limit 1) < $2::timestamptz)
     from pg_class c where c.oid = '"${name}"'::regclass`,
     [
-      limits.rows ?? ROWS,
+      limits.rows ?? PARTITION_ROWS,
       from === undefined ? null : new Date(limits.now.getTime() - (limits.ageMs ?? AGE_MS)).toISOString(),
     ],
   )
   return rows[0]?.[0] === true
 }
 
-async function numbers(on: Queryable, { name }: Part): Promise<{ last: number; ahead: number }> {
+async function numbers(on: Queryable, { name }: TablePartition): Promise<{ last: number; ahead: number }> {
   const { rows } = await on.query(`
     select coalesce(pg_sequence_last_value(pg_get_serial_sequence('events', 'seq')::regclass), 0)::text,
       reltuples::bigint::text
@@ -80,7 +80,7 @@ async function numbers(on: Queryable, { name }: Part): Promise<{ last: number; a
 }
 
 /** Returns the end that an earlier run has set. */
-async function endOf(on: Queryable, { name }: Part): Promise<{ at: number; isValid: boolean } | undefined> {
+async function endOf(on: Queryable, { name }: TablePartition): Promise<{ at: number; isValid: boolean } | undefined> {
   const { rows } = await on.query(
     `select substring(pg_get_constraintdef(oid) from 'seq < ''?(\\d+)'), convalidated from pg_constraint
     where conrelid = '"${name}"'::regclass and conname = $1`,
@@ -93,16 +93,16 @@ async function endOf(on: Queryable, { name }: Part): Promise<{ at: number; isVal
 async function briefly(driver: Driver, statements: string): Promise<void> {
   for (let attempt = 1; ; attempt++)
     try {
-      return await driver.exec(`begin; set local lock_timeout = ${LOCK_MS}; ${takeTurns}
+      return await driver.exec(`begin; set local lock_timeout = ${LOCK_MS}; ${TAKE_MIGRATION_LOCK}
         lock table events in access exclusive mode; ${statements} commit;`)
     } catch (error) {
-      if (!isBlocked(error) || attempt === TRIES) throw error
+      if (!isLockBlocked(error) || attempt === TRIES) throw error
       await Bun.sleep(PAUSE_MS)
     }
 }
 
 /** Sets the end of the newest partition. Postgres does not read its rows, because the constraint proves the bound. */
-const continued = ({ name, from }: Part, end: number): string => `
+const endPartitionSql = ({ name, from }: TablePartition, end: number): string => `
   alter table events detach partition "${name}";
   alter table events attach partition "${name}" for values from (${from ?? 'minvalue'}) to (${end});
   alter table "${name}" drop constraint ${END};`
@@ -112,7 +112,7 @@ const continued = ({ name, from }: Part, end: number): string => `
  * indexes are attached to the new ones and not built again. Other dependents would keep showing the first partition
  * only, so with any of them nothing is changed.
  */
-const divided = (end: number): string => `
+const partitionTableSql = (end: number): string => `
   do $$ declare
     item record;
     sequence text := pg_get_serial_sequence('events', 'seq');
@@ -152,13 +152,13 @@ const divided = (end: number): string => `
 
 /** SQLSTATE `object_in_use`: the table cannot be partitioned until the operator removes its dependents. */
 const IN_THE_WAY = '55006'
-export const isInTheWay = (error: unknown): boolean => error instanceof DbError && error.code === IN_THE_WAY
+export const isBlockedByDependents = (error: unknown): boolean => error instanceof DbError && error.code === IN_THE_WAY
 
 /** Returns the partitions whose events are all older than this. Skips one that can still receive events. */
-export async function partsBefore(on: Queryable, before: string): Promise<Part[]> {
-  const parts = (await partsOf(on, 'events')) ?? []
+export async function partitionsBefore(on: Queryable, before: string): Promise<TablePartition[]> {
+  const parts = (await listPartitions(on, 'events')) ?? []
   const { last } = parts.length === 0 ? { last: 0 } : await numbers(on, { name: 'events' })
-  const old: Part[] = []
+  const old: TablePartition[] = []
   for (const part of parts) {
     if (part.to === undefined || part.to > last) break
     const newer = `from "${part.name}" where at >= $1::timestamptz`
@@ -174,7 +174,7 @@ export async function partsBefore(on: Queryable, before: string): Promise<Part[]
 }
 
 /** Drops such a partition within a transaction, unless it has received a newer event. */
-export async function dropPart(db: Db, part: Part, before: string): Promise<void> {
+export async function dropPartition(db: Db, part: TablePartition, before: string): Promise<void> {
   const name = sql.identifier(part.name)
   await db.execute(sql`select set_config('lock_timeout', ${String(LOCK_MS)}, true)`)
   await db.execute(sql`lock table events, ${name} in access exclusive mode`)

@@ -20,7 +20,7 @@ interface Hole {
  * Returns the position after a read. `seqs` are the numbers of its rows, ascending; `complete` says that no further
  * rows were visible. A hole that had no writers before the read, and no row in it, is dropped: its rows never come.
  */
-export function advance({ high, holes }: Position, seqs: readonly number[], complete: boolean): Position {
+export function advancePosition({ high, holes }: Position, seqs: readonly number[], complete: boolean): Position {
   const lookedUpTo = complete ? Number.POSITIVE_INFINITY : (seqs.at(-1) ?? 0)
   const left: Hole[] = []
   const keep = (hole: Hole) => {
@@ -57,17 +57,17 @@ export const withWriters = ({ high, holes }: Position, running: readonly string[
 })
 
 /** Returns true if a running transaction may still commit a row that is lower than the highest one seen. */
-export const isWaiting = ({ holes }: Position): boolean => holes.some(({ writers }) => writers?.length !== 0)
+export const hasWriters = ({ holes }: Position): boolean => holes.some(({ writers }) => writers?.length !== 0)
 
 /** Returns true if the reader has passed the number: it has seen its row, or knows that it never comes. */
-export const covers = ({ high, holes }: Position, seq: number): boolean =>
+export const isBehind = ({ high, holes }: Position, seq: number): boolean =>
   seq <= high && !holes.some(({ from, to }) => from <= seq && seq <= to)
 
 /**
  * Returns the position of a client that moves from one position to a later one, after it received the row `seq`. Rows
  * are sent by number, so those of holes in `from` come first. Holes of `to` stay holes.
  */
-export function between(from: Position, to: Position, seq: number): Position {
+export function positionAfter(from: Position, to: Position, seq: number): Position {
   const clipped = (holes: readonly Hole[], first: number, last: number): Hole[] =>
     holes.flatMap((hole) => {
       const part = { from: Math.max(hole.from, first), to: Math.min(hole.to, last) }
@@ -79,7 +79,7 @@ export function between(from: Position, to: Position, seq: number): Position {
     : { high: seq, holes: passed }
 }
 
-export const isSame = (a: Position, b: Position): boolean =>
+export const isSamePosition = (a: Position, b: Position): boolean =>
   a.high === b.high &&
   a.holes.length === b.holes.length &&
   a.holes.every(({ from, to }, i) => from === b.holes[i]?.from && to === b.holes[i]?.to)
@@ -91,14 +91,14 @@ const MOST_HOLES = 64
  * Returns a position as text, with which clients resume. With more than 64 holes it stops before the next one; a client
  * that resumes there receives some events again, and recognises them by their ids.
  */
-export function toCursor(epoch: string, { high, holes }: Position): string {
+export function encodeCursor(epoch: string, { high, holes }: Position): string {
   const stop = holes[MOST_HOLES]
   const ranges = holes.slice(0, MOST_HOLES).map(({ from, to }) => `${from.toString(36)}-${to.toString(36)}`)
   return `h1.${epoch}.${(stop ? stop.from - 1 : high).toString(36)}.${ranges.join('_')}`
 }
 
-/** Returns the content of a cursor; undefined if `toCursor` did not write it. */
-export function fromCursor(cursor: string): { epoch: string; position: Position } | undefined {
+/** Returns the content of a cursor; undefined if `encodeCursor` did not write it. */
+export function decodeCursor(cursor: string): { epoch: string; position: Position } | undefined {
   const [, epoch, high, ranges] = /^h1\.([0-9a-f-]{36})\.([0-9a-z]{1,11})\.([0-9a-z_-]{0,1600})$/.exec(cursor) ?? []
   if (epoch === undefined || high === undefined || ranges === undefined) return
   const holes =
@@ -107,7 +107,7 @@ export function fromCursor(cursor: string): { epoch: string; position: Position 
     high: Number.parseInt(high, 36),
     holes: holes.map(([from = 0, to = 0]) => ({ from, to })),
   }
-  return toCursor(epoch, position) === cursor && isOrdered(position) ? { epoch, position } : undefined
+  return encodeCursor(epoch, position) === cursor && isOrdered(position) ? { epoch, position } : undefined
 }
 
 function isOrdered({ high, holes }: Position): boolean {

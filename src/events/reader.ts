@@ -1,18 +1,18 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { connectionOf, type Db, placeholders, prepareForms } from '../db/session.ts'
-import { actorColumns, withActor } from './actor.ts'
-import type { Catalogue } from './catalogue.ts'
+import { actorColumns, groupActor } from './actor.ts'
+import type { EventCatalogue } from './catalogue.ts'
 import type { AppEvent } from './event.ts'
-import { advance, fromCursor, type Position, withWriters } from './position.ts'
+import { advancePosition, decodeCursor, type Position, withWriters } from './position.ts'
 import { events } from './table.ts'
 
 /** A row and its number. */
-export interface Read extends AppEvent {
+export interface EventRow extends AppEvent {
   readonly seq: number
 }
 
 /** The columns that search needs. */
-export interface Change {
+export interface EventChange {
   readonly seq: number
   readonly type: string
   readonly subjectId: string | null
@@ -49,11 +49,11 @@ const page = prepareForms((db, { hasHoles }: { hasHoles: boolean }) =>
 )
 
 /** Returns the first visible rows after a position, by their number; rows of its holes come first. */
-export const readEvents = async (db: Db, from: Position, limit: number): Promise<Read[]> =>
-  (await page(db, { hasHoles: from.holes.length > 0 }, valuesOf(from, limit))).map(withActor)
+export const readEvents = async (db: Db, from: Position, limit: number): Promise<EventRow[]> =>
+  (await page(db, { hasHoles: from.holes.length > 0 }, valuesOf(from, limit))).map(groupActor)
 
 /** Returns all visible rows after a position that may change rights or who sees a project. */
-export async function rightsAfter(db: Db, catalogue: Catalogue, from: Position): Promise<Read[]> {
+export async function readRightsChanges(db: Db, catalogue: EventCatalogue, from: Position): Promise<EventRow[]> {
   const list = (types: string[]) => `{${types.join(',')}}`
   const known = list(catalogue.types(() => true))
   const changing = list(catalogue.types(({ changes }) => changes === 'rights' || changes === 'visibility'))
@@ -62,20 +62,20 @@ export async function rightsAfter(db: Db, catalogue: Catalogue, from: Position):
   const rows = await db
     .select(whole)
     .from(events)
-    .where(sql`${isAfter(from, MOST_AHEAD)} and ${isChanging}`)
+    .where(sql`${isAfterPosition(from, MOST_AHEAD)} and ${isChanging}`)
     .orderBy(events.seq)
-  return rows.map(withActor)
+  return rows.map(groupActor)
 }
 /** Rows of holes that are looked at; above the highest number there is no limit. */
 const MOST_AHEAD = 1_000_000
 
 /** Like `readEvents`, without the data of the events. */
-export const readChanges = (db: Db, from: Position, limit: number): Promise<Change[]> =>
-  db.select(change).from(events).where(isAfter(from, limit)).orderBy(events.seq).limit(limit)
+export const readChanges = (db: Db, from: Position, limit: number): Promise<EventChange[]> =>
+  db.select(change).from(events).where(isAfterPosition(from, limit)).orderBy(events.seq).limit(limit)
 
-export interface Page {
+export interface EventPage {
   /** By their number, ascending. */
-  readonly rows: readonly Read[]
+  readonly rows: readonly EventRow[]
   /** After these rows. */
   readonly position: Position
   /** False if there were more than `limit`. */
@@ -89,20 +89,20 @@ export interface Page {
  * A cursor does not contain who may still fill its holes, so that is read first. Holes without writers that are still
  * empty afterwards stay empty, and are dropped.
  */
-export async function readAfter(db: Db, from: Position, limit: number): Promise<Page> {
-  const settled = await settle(db, from)
+export async function readPageAfter(db: Db, from: Position, limit: number): Promise<EventPage> {
+  const settled = await resolveHoles(db, from)
   const rows = await readEvents(db, settled, limit)
   const complete = rows.length < limit
   const seqs = rows.map(({ seq }) => seq)
-  return { rows, position: advance(settled, seqs, complete), complete }
+  return { rows, position: advancePosition(settled, seqs, complete), complete }
 }
 
 /**
  * Returns the position of a client's cursor. `malformed`: no server wrote it. `foreign`: from another event history,
  * such as before a restore, so the client must load everything again.
  */
-export function positionOf(epoch: string, cursor: string): Position | 'malformed' | 'foreign' {
-  const found = fromCursor(cursor)
+export function parseCursor(epoch: string, cursor: string): Position | 'malformed' | 'foreign' {
+  const found = decodeCursor(cursor)
   if (!found) return 'malformed'
   return found.epoch === epoch ? found.position : 'foreign'
 }
@@ -115,7 +115,8 @@ function valuesOf({ high, holes }: Position, limit: number): Values {
 }
 
 /** SQL condition for the rows after a position, of which the caller reads at most `limit`. */
-export const isAfter = (from: Position, limit: number): SQL => condition(valuesOf(from, limit), from.holes.length > 0)
+export const isAfterPosition = (from: Position, limit: number): SQL =>
+  condition(valuesOf(from, limit), from.holes.length > 0)
 
 /**
  * One statement for both parts, so that a transaction that commits meanwhile is seen in both or in neither. The numbers
@@ -145,21 +146,21 @@ const WRITERS = `select virtualtransaction from pg_locks
     and database = (select oid from pg_database where datname = current_database())`
 
 /** Looks up who may still fill the holes of a position. Only a read after this drops a hole that stays empty. */
-export const settle = async (db: Db, position: Position): Promise<Position> =>
+export const resolveHoles = async (db: Db, position: Position): Promise<Position> =>
   position.holes.length === 0 ? position : withWriters(position, await writersOf(db))
 
 /** How far back holes are searched at the start. Rows travel with COMMIT, so a hole is milliseconds old. */
 const RECENT = 10_000
 
 /** Returns the position after all events that are visible now. */
-export async function positionNow(db: Db): Promise<Position> {
+export async function currentPosition(db: Db): Promise<Position> {
   const { rows } = await db.execute<{ high: string }>(
     sql`select coalesce(max(${events.seq}), 0)::text as high from ${events}`,
   )
   // No transaction writes events, so every row up to this number is visible or will never exist.
   const running = await writersOf(db)
   if (running.length === 0) return { high: Number(rows[0]?.high), holes: [] }
-  return settle(db, await positionWithHoles(db))
+  return resolveHoles(db, await positionWithHoles(db))
 }
 
 async function positionWithHoles(db: Db): Promise<Position> {
@@ -175,7 +176,7 @@ async function positionWithHoles(db: Db): Promise<Position> {
 }
 
 /** Returns true if the position is from another database: it is above every event of this one. */
-export async function isForeign(db: Db, { high }: Position): Promise<boolean> {
+export async function isForeignPosition(db: Db, { high }: Position): Promise<boolean> {
   const { rows } = await db.execute<{ foreign: boolean }>(
     sql`select coalesce(max(${events.seq}), 0) < ${high} as foreign from ${events}`,
   )

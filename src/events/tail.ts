@@ -1,11 +1,11 @@
 import type { Db } from '../db/session.ts'
 import type { Log } from '../log.ts'
-import { advance, type Position } from './position.ts'
-import { positionNow, type Read, readEvents, settle } from './reader.ts'
+import { advancePosition, type Position } from './position.ts'
+import { currentPosition, type EventRow, readEvents, resolveHoles } from './reader.ts'
 
 /** Rows that became visible, by their number. Rows of holes in `before` come first. */
-export interface Batch {
-  readonly rows: readonly Read[]
+export interface EventBatch {
+  readonly rows: readonly EventRow[]
   readonly before: Position
   readonly after: Position
   /** False if more rows are visible already; they come with the next batch. */
@@ -18,14 +18,14 @@ const AT_ONCE = 500
  * The one reader of an instance: follows the events of all instances as they commit, each exactly once. `onBatch` must
  * not wait for `read`, which waits for it.
  */
-export class Tail {
+export class EventTail {
   #position: Position | undefined
   #last: Promise<boolean> = Promise.resolve(true)
   #queued: Promise<boolean> | undefined
 
   constructor(
     private readonly db: Db,
-    private readonly onBatch: (batch: Batch) => Promise<void>,
+    private readonly onBatch: (batch: EventBatch) => Promise<void>,
     private readonly log: Log,
   ) {}
 
@@ -36,7 +36,7 @@ export class Tail {
 
   /** Begins after all events that are visible now. */
   async start(): Promise<void> {
-    this.#position ??= await positionNow(this.db)
+    this.#position ??= await currentPosition(this.db)
   }
 
   /** Forgets its position, so that the next start does not deliver earlier events. */
@@ -67,7 +67,7 @@ export class Tail {
         const rows = await readEvents(this.db, before, AT_ONCE)
         complete = rows.length < AT_ONCE
         const seqs = rows.map(({ seq }) => seq)
-        const after = advance(before, seqs, complete)
+        const after = advancePosition(before, seqs, complete)
         if (this.#position !== before) return false
         this.#position = after
         if (rows.length > 0 || after.holes.length < before.holes.length)
@@ -76,7 +76,7 @@ export class Tail {
       const reached = this.#position as Position
       // Most holes are filled before the next read, so only holes seen twice are worth a query.
       if (reached.holes.some(({ from }) => from <= seen)) {
-        const settled = await settle(this.db, reached)
+        const settled = await resolveHoles(this.db, reached)
         // The event history may have been replaced in the meantime.
         if (this.#position === reached) this.#position = settled
       }

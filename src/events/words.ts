@@ -1,11 +1,12 @@
-import { type Catalogue, isByHand, partsOf, type Words } from './catalogue.ts'
+import { type EventCatalogue, type EventWords, isHandLogged, splitType } from './catalogue.ts'
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
 /** Returns `1 task`, `2 tasks`. */
-export const count = (n: unknown, one: string, many: string): string => `${Number(n)} ${n === 1 ? one : many}`
+export const countOf = (n: unknown, one: string, many: string): string => `${Number(n)} ${n === 1 ? one : many}`
 
-export const article = (noun: string): string => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun.replaceAll('_', ' ')}`
+export const withArticle = (noun: string): string =>
+  `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun.replaceAll('_', ' ')}`
 
 /** Readable names of fields. */
 const fieldNames: Readonly<Record<string, string>> = {
@@ -30,10 +31,10 @@ const fieldName = (field: string): string =>
 export const stateName = (state: unknown): string => String(state).replaceAll('_', ' ')
 
 /** For verbs where "verb noun" reads badly or lacks detail. The `words` of an event's definition take precedence. */
-const phrases: Readonly<Record<string, Words>> = {
+const phrases: Readonly<Record<string, EventWords>> = {
   updated: (what, { fields, from, status, cleared }) => {
     if (text(from) && text(status) && from !== status) {
-      const ticks = Array.isArray(cleared) ? ` and cleared ${count(cleared.length, 'tick', 'ticks')}` : ''
+      const ticks = Array.isArray(cleared) ? ` and cleared ${countOf(cleared.length, 'tick', 'ticks')}` : ''
       return `moved ${what} from ${stateName(from)} to ${stateName(status)}${ticks}`
     }
     // A status that was set to the value it already had was not changed.
@@ -45,9 +46,9 @@ const phrases: Readonly<Record<string, Words>> = {
 }
 
 /** Describes an event, to be shown after the actor's name: `completed TUT-4 Lock the data folder`. */
-export function inWords(catalogue: Catalogue, type: string, data: Record<string, unknown>): string {
-  if (isByHand(type)) return text(data.description) ?? type
-  const parts = partsOf(type)
+export function describeEvent(catalogue: EventCatalogue, type: string, data: Record<string, unknown>): string {
+  if (isHandLogged(type)) return text(data.description) ?? type
+  const parts = splitType(type)
   const noun = text(data.noun) ?? parts.noun
   const key = text(data.key)
   const name = text(data.title) ?? text(data.name) ?? (Array.isArray(data.goals) ? text(data.goals[0]) : undefined)
@@ -55,7 +56,7 @@ export function inWords(catalogue: Catalogue, type: string, data: Record<string,
     ? [key, name].filter(Boolean).join(' ')
     : name
       ? `${noun.replaceAll('_', ' ')} ${name}`
-      : article(noun)
+      : withArticle(noun)
   const words = catalogue.get(type)?.words ?? phrases[parts.verb]
   return words?.(what, data) ?? `${parts.verb.replaceAll('_', ' ')} ${what}`
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts'
-import { depthOf, MOST_DEPTH } from '../text/json-depth.ts'
+import { jsonDepth, MOST_DEPTH } from '../text/json-depth.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
@@ -26,7 +26,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   } catch {
     throw new AppError('invalid.malformed', 'The body is not valid UTF-8.')
   }
-  if (depthOf(text) > MOST_DEPTH)
+  if (jsonDepth(text) > MOST_DEPTH)
     throw new AppError('invalid', `The JSON is nested more than ${MOST_DEPTH} levels deep.`)
   if (/"__proto__"\s*:/.test(text)) throw new AppError('invalid', 'A field must not be named __proto__.')
   try {
@@ -36,7 +36,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-export const tooLarge = (most: number) => new AppError('too_large', `The body is larger than ${most} bytes.`)
+export const bodyTooLarge = (most: number) => new AppError('too_large', `The body is larger than ${most} bytes.`)
 
 /** Stops reading at the limit, also for chunked bodies, which do not declare their length. */
 export async function readBytes(request: Request, most: number, said = most): Promise<Uint8Array<ArrayBuffer>> {
@@ -44,7 +44,7 @@ export async function readBytes(request: Request, most: number, said = most): Pr
     throw new AppError('unsupported_media', 'Compressed bodies are not accepted.')
   const length = request.headers.get('content-length')
   if (length !== null) {
-    if (Number(length) > most) throw tooLarge(said)
+    if (Number(length) > most) throw bodyTooLarge(said)
     return new Uint8Array(await request.arrayBuffer())
   }
   if (!request.body) return new Uint8Array()
@@ -52,7 +52,7 @@ export async function readBytes(request: Request, most: number, said = most): Pr
   let size = 0
   for await (const chunk of request.body) {
     size += chunk.byteLength
-    if (size > most) throw tooLarge(said)
+    if (size > most) throw bodyTooLarge(said)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

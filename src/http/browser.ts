@@ -37,7 +37,7 @@ export const confirmMark = ({ request, app }: Exchange): string => browserMark(r
  * Runs a sign-in that may ask who created the account. Its ticket works only in this browser, which keeps its mark: a
  * second tab must not make the ticket of the first one useless.
  */
-export async function markingIfAsked<T>(exchange: Exchange, work: (browser: string) => Promise<T>): Promise<T> {
+export async function withConfirmMark<T>(exchange: Exchange, work: (browser: string) => Promise<T>): Promise<T> {
   const browser = confirmMark(exchange) || newMark()
   const mark = () => markBrowser(exchange.set, exchange.app.config, CONFIRM_MARK, browser, CONFIRM_MINUTES)
   try {

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 import { type Action, auditRead, type Ctx, contextOf } from '../action.ts'
-import { type Actor, anonymous, inOrganization, userIdOf } from '../auth/actor.ts'
+import { type Actor, anonymous, switchOrganization, userIdOf } from '../auth/actor.ts'
 import { networkOf } from '../auth/limits.ts'
 import { authorize } from '../auth/policy.ts'
 import { redeemTicket } from '../auth/tickets.ts'
@@ -8,7 +8,7 @@ import { AppError } from '../errors.ts'
 import { object } from '../schema.ts'
 import type { App } from '../services.ts'
 import { readJson } from './body.ts'
-import { unlessHeld } from './etag.ts'
+import { respondWithEtag } from './etag.ts'
 import type { Guard } from './guard.ts'
 import { callReceived } from './hooks.ts'
 
@@ -86,7 +86,7 @@ export const on = (
     async ({ request, guard, app }: Call) =>
       ({ ctx: admitted.get(request) ?? (await admit({ request, guard, app }, action, inAddress)) }) as never,
   ],
-  ...(action.kind === 'read' && { mapResponse: [unlessHeld] as never }),
+  ...(action.kind === 'read' && { mapResponse: [respondWithEtag] as never }),
   query: nothing,
   detail: {
     operationId: action.id,
@@ -105,7 +105,7 @@ async function admit(c: Call, action: AnyAction, inAddress?: true): Promise<Ctx>
   const wait = known.credentialId
     ? guard.perCredential.take(known.credentialId)
     : guard.perNetwork.take(networkOf(guard.seen(request).ip))
-  if (wait > 0) throw guard.limited(known.credentialId ? guard.perCredential : guard.perNetwork, wait)
+  if (wait > 0) throw guard.limitError(known.credentialId ? guard.perCredential : guard.perNetwork, wait)
   const ctx = enter(c, action, known)
   await callReceived.call(ctx, {})
   if (ctx.actor.session?.impersonatorId && action.kind === 'read') await auditRead(ctx, action.id)
@@ -117,7 +117,7 @@ function enter({ request, app, guard }: Call, action: AnyAction, known: Actor): 
   const { headers } = request
   const seen = guard.seen(request)
   const organization = headers.get('x-organization-id')
-  const actor = organization === null ? known : inOrganization(known, organization)
+  const actor = organization === null ? known : switchOrganization(known, organization)
   authorize(actor, action.rule, action.id, app.clock)
   return contextOf(app, actor, {
     requestId: seen.requestId,
@@ -129,7 +129,7 @@ function enter({ request, app, guard }: Call, action: AnyAction, known: Actor): 
 }
 
 /** Returns the team that a request names in X-Organization-Id, for lists that otherwise cover all teams. */
-export const namedTeam = ({ headers }: Request): { organizationId?: string } => {
+export const requestedTeam = ({ headers }: Request): { organizationId?: string } => {
   const organizationId = headers.get('x-organization-id')
   return organizationId === null ? {} : { organizationId }
 }
@@ -139,7 +139,7 @@ export const namedTeam = ({ headers }: Request): { organizationId?: string } => 
  * as none.
  */
 async function identify({ request, app, guard }: Call, action: AnyAction, inAddress?: true): Promise<Actor> {
-  const { ticket, token } = inAddress && !request.headers.has('authorization') ? addressed(request) : {}
+  const { ticket, token } = inAddress && !request.headers.has('authorization') ? addressCredentials(request) : {}
   const secret = ticket ?? token ?? guard.credential(request)
   if (!secret) return anonymous
   const seen = guard.seen(request)
@@ -147,7 +147,7 @@ async function identify({ request, app, guard }: Call, action: AnyAction, inAddr
   try {
     const actor = ticket
       ? await redeemTicket(app, ticket)
-      : (app.auth.recent(secret, seen) ?? (await app.auth.authenticate(secret, seen)))
+      : (app.auth.cachedActor(secret, seen) ?? (await app.auth.authenticate(secret, seen)))
     const where = action.rule.kinds.includes('tunnel') ? undefined : elsewhere[actor.kind]
     if (where === undefined) return actor
     if (!open) throw new AppError('forbidden', where)
@@ -157,7 +157,7 @@ async function identify({ request, app, guard }: Call, action: AnyAction, inAddr
     if (open) return anonymous
     // A wrong credential counts against its network; otherwise guessing would be free.
     const wait = guard.perNetwork.take(networkOf(seen.ip))
-    throw wait > 0 ? guard.limited(guard.perNetwork, wait) : error
+    throw wait > 0 ? guard.limitError(guard.perNetwork, wait) : error
   }
 }
 
@@ -168,7 +168,7 @@ const elsewhere: Partial<Record<Actor['kind'], string>> = {
 }
 
 /** Returns the credentials in the address of a request. */
-function addressed({ url }: Request): { ticket?: string; token?: string } {
+function addressCredentials({ url }: Request): { ticket?: string; token?: string } {
   const query = URL.parse(url)?.searchParams
   return { ticket: query?.get('ticket') || undefined, token: query?.get('token') || undefined }
 }
@@ -191,7 +191,7 @@ function versionOf(value: string | null, { id, hints }: AnyAction): number | und
 }
 
 /** Returns 201 with the address of the new record. */
-export function created<T extends { id: string }>(
+export function respondCreated<T extends { id: string }>(
   set: { status?: number | string; headers: Record<string, unknown> },
   path: string,
   record: T,
@@ -202,10 +202,10 @@ export function created<T extends { id: string }>(
 }
 
 /** Returns a stream in place of the documented JSON. Typed as `never`, so that it fits any route. */
-export const streamed = (stream: object): never => stream as never
+export const asStream = (stream: object): never => stream as never
 
 /** Returns 302 without a body. Typed as `never`, so that it fits any route. */
-export function redirected(
+export function redirectTo(
   set: { status?: number | string; headers: Record<string, unknown> },
   location: string,
 ): never {

@@ -30,11 +30,11 @@ export function setCookies<T extends Tokens>(set: SetLike, config: Config, statu
 const HERE_COOKIE = 'tutti_here'
 const hereCookie = (value: string, seconds: number): string =>
   `${HERE_COOKIE}=${value}; Path=/; Max-Age=${seconds}; SameSite=Lax`
-export const isHere = ({ headers }: Request): boolean =>
+export const isSignedInBrowser = ({ headers }: Request): boolean =>
   /(?:^|;\s*)tutti_here=1(?:;|$)/.test(headers.get('cookie') ?? '')
 
 /** Clears the mark after a session could not be renewed. */
-export function clearHere(set: SetLike): void {
+export function clearSignedInMark(set: SetLike): void {
   set.headers['set-cookie'] = [hereCookie('', 0)]
 }
 

@@ -11,12 +11,12 @@ const kept = { 'cache-control': 'private, no-cache', vary: 'Authorization, Cooki
  * Adds an ETag to the response of a GET, and returns 304 if the client already has the body. A hook of each reading
  * route. Returns the body as text, because the tag is computed from it and JSON should be written only once.
  */
-export function unlessHeld({ request, responseValue, set }: Answered): string | undefined {
+export function respondWithEtag({ request, responseValue, set }: Answered): string | undefined {
   if (request.method !== 'GET' || set.status !== 200 || !isJson(responseValue)) return undefined
   const body = JSON.stringify(responseValue)
   const etag = etagOf(responseValue, body)
   Object.assign(set.headers, kept, { etag })
-  if (holds(request.headers.get('if-none-match'), etag)) {
+  if (matchesTag(request.headers.get('if-none-match'), etag)) {
     set.status = 304
     return ''
   }
@@ -38,5 +38,5 @@ function etagOf(value: { version?: unknown }, body: string): string {
 }
 
 /** Proxies that compress make a tag weak. */
-const holds = (held: string | null, etag: string): boolean =>
+const matchesTag = (held: string | null, etag: string): boolean =>
   held !== null && held.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)

@@ -1,7 +1,7 @@
 import type { Server } from 'bun'
 import { loopback } from '../address.ts'
 import { clientAddress } from '../auth/client-address.ts'
-import { Buckets, tooMany } from '../auth/limits.ts'
+import { Buckets, tooManyError } from '../auth/limits.ts'
 import type { Config } from '../config.ts'
 import { newId } from '../db/columns.ts'
 import { AppError } from '../errors.ts'
@@ -12,7 +12,7 @@ import { Uploads } from './uploads.ts'
 export const ACCESS_COOKIE = 'tutti_access'
 export const REFRESH_COOKIE = 'tutti_refresh'
 
-export interface Seen {
+export interface RequestFacts {
   readonly requestId: string
   /** A getter: a plain read with a known credential is faster without it. */
   readonly ip: string | null
@@ -38,7 +38,7 @@ export class Guard {
   readonly uploads = new Uploads()
   /** Paths that pages of every origin may call: nothing there depends on a cookie. */
   readonly open = new Set<string>()
-  readonly #seen = new WeakMap<Request, Seen>()
+  readonly #factsOf = new WeakMap<Request, RequestFacts>()
   readonly #hosts: Set<string>
   readonly #passed = new Set<string>()
   readonly #public: boolean
@@ -68,7 +68,7 @@ export class Guard {
   }
 
   /** Throws if the request must not be processed further. */
-  check(request: Request): Seen {
+  check(request: Request): RequestFacts {
     const seen = this.#note(request)
     const host = request.headers.get('host') ?? ''
     if (!isProbe(request.url)) this.#checkHost(host, request.url)
@@ -95,30 +95,30 @@ export class Guard {
     if (this.#passed.size < MOST_HOSTS) this.#passed.add(asked)
   }
 
-  #note(request: Request): Seen {
+  #note(request: Request): RequestFacts {
     const given = request.headers.get('x-request-id')
     // The id is logged, stored and sent back.
     const usable = given !== null && /^[\w.-]{8,100}$/.test(given) && withoutSecrets(given) === given
     const address = () => this.#addressOf(request)
     let ip: string | null | undefined
-    const seen: Seen = {
+    const seen: RequestFacts = {
       requestId: usable ? given : newId(),
       get ip() {
         ip ??= address()
         return ip
       },
     }
-    this.#seen.set(request, seen)
+    this.#factsOf.set(request, seen)
     return seen
   }
 
   /** Stores the client's address of a request that another instance handed over. */
-  relayed(request: Request, ip: string | null): void {
-    this.#seen.set(request, { requestId: this.seen(request).requestId, ip })
+  setClientAddress(request: Request, ip: string | null): void {
+    this.#factsOf.set(request, { requestId: this.seen(request).requestId, ip })
   }
 
-  seen(request: Request): Seen {
-    return this.#seen.get(request) ?? this.#note(request)
+  seen(request: Request): RequestFacts {
+    return this.#factsOf.get(request) ?? this.#note(request)
   }
 
   /**
@@ -143,8 +143,8 @@ export class Guard {
     return cookie
   }
 
-  limited(buckets: Buckets, wait: number): AppError {
-    const error = tooMany(wait)
+  limitError(buckets: Buckets, wait: number): AppError {
+    const error = tooManyError(wait)
     return new AppError('rate_limited', error.message, { retryAfter: wait, limit: buckets.limit })
   }
 

@@ -22,9 +22,9 @@ interface ActionLike {
 
 export const API_VERSION = '2026-11-01'
 
-export function openapi(routes: readonly RouteLike[], version: string): object {
+export function buildOpenapi(routes: readonly RouteLike[], version: string): object {
   const paths: Record<string, Record<string, object>> = {}
-  for (const route of documented(routes)) {
+  for (const route of documentedRoutes(routes)) {
     const path = route.path.replace(/:(\w+)/g, '{$1}')
     paths[path] ??= {}
     paths[path][route.method.toLowerCase()] = operation(route)
@@ -54,10 +54,11 @@ export function openapi(routes: readonly RouteLike[], version: string): object {
 }
 
 export const routesOf = (router: AnyElysia): RouteLike[] => router.routes
-export const documented = (routes: readonly RouteLike[]): RouteLike[] => routes.filter((r) => r.hooks.detail?.action)
+export const documentedRoutes = (routes: readonly RouteLike[]): RouteLike[] =>
+  routes.filter((r) => r.hooks.detail?.action)
 export const isUpload = ({ detail }: RouteLike['hooks']): boolean => detail?.upload !== undefined
 const bodyType = (hooks: RouteLike['hooks']): string => (isUpload(hooks) ? 'multipart/form-data' : 'application/json')
-export const actionOf = (route: RouteLike): ActionLike => route.hooks.detail?.action as ActionLike
+export const routeAction = (route: RouteLike): ActionLike => route.hooks.detail?.action as ActionLike
 
 type Detail = {
   operationId: string
@@ -86,12 +87,12 @@ function operation({ hooks, path, method }: RouteLike): object {
     operationId: detail.operationId,
     summary: detail.summary,
     tags: detail.tags,
-    description: access(rule),
+    description: describeAccess(rule),
     ...(open ? { security: [] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(body && { requestBody: { required: needsBody(body), content: { [bodyType(hooks)]: described(body) } } }),
+    ...(body && { requestBody: { required: needsBody(body), content: { [bodyType(hooks)]: schemaContent(body) } } }),
     responses: {
-      ...Object.fromEntries(Object.entries(responsesOf(hooks.response)).map(success)),
+      ...Object.fromEntries(Object.entries(responseSchemas(hooks.response)).map(success)),
       ...(isRead && { 304: notModified }),
       ...(detail.answers?.includes(302) && { 302: redirect }),
       ...Object.fromEntries(
@@ -104,13 +105,13 @@ function operation({ hooks, path, method }: RouteLike): object {
 /** A body of which every field is optional may be left out. */
 const needsBody = (schema: TSchema): boolean => check(schema, {}).length > 0
 
-const described = (schema: TSchema) => ({ schema: plain(schema), example: exampleOf(schema) })
+const schemaContent = (schema: TSchema) => ({ schema: plainSchema(schema), example: exampleOf(schema) })
 
 const success = ([status, schema]: [string, TSchema]) => [
   status,
   {
     description: status === '201' ? 'Created' : 'OK',
-    content: { [(schema.contentMediaType as string) ?? 'application/json']: described(schema) },
+    content: { [(schema.contentMediaType as string) ?? 'application/json']: schemaContent(schema) },
   },
 ]
 
@@ -127,7 +128,7 @@ function errorsOf({ action: { rule, kind }, answers = [] }: Detail, path: string
 }
 
 /** Describes who may call an operation. */
-export const access = (rule: Rule): string => {
+export const describeAccess = (rule: Rule): string => {
   if (rule.kinds.includes('anonymous')) return 'No credential needed.'
   const who = rule.admin
     ? 'An administrator, signed in.'
@@ -143,14 +144,14 @@ export const access = (rule: Rule): string => {
     .join(' ')
 }
 
-export function responsesOf(response: unknown): Record<string, TSchema> {
+export function responseSchemas(response: unknown): Record<string, TSchema> {
   const schema = response as TSchema & Record<string, TSchema>
   return schema?.[Kind] ? { 200: schema } : (schema ?? {})
 }
 
 function parametersOf(where: 'path' | 'query', schema: TSchema | undefined): object[] {
   return Object.entries((schema?.properties ?? {}) as Record<string, TSchema>).map(([name, s]) => {
-    const { description, ...rest } = plain(s) as { description?: string }
+    const { description, ...rest } = plainSchema(s) as { description?: string }
     return {
       name,
       in: where,
@@ -184,7 +185,7 @@ const problemAnswer = (status: number) => ({
 })
 
 /** Drops TypeBox's symbols. */
-const plain = (schema: TSchema): object => JSON.parse(JSON.stringify(schema)) as object
+const plainSchema = (schema: TSchema): object => JSON.parse(JSON.stringify(schema)) as object
 
 /** Whether a text has no example. */
 const saysNothing = (schema: TSchema): boolean => {

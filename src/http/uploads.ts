@@ -1,5 +1,5 @@
 import { AppError, invalid } from '../errors.ts'
-import { readBytes, tooLarge } from './body.ts'
+import { bodyTooLarge, readBytes } from './body.ts'
 
 /** Room for the form's own bytes around its file. */
 const ENVELOPE = 16 << 10
@@ -33,7 +33,7 @@ export class Uploads {
     if (this.#working.size >= AT_ONCE) await new Promise<void>((resolve) => void this.#waiting.push(resolve))
     this.#working.add(request)
     const file = await fileOf(bytes, mediaType)
-    if (file.length > most) throw tooLarge(most)
+    if (file.length > most) throw bodyTooLarge(most)
     return { file }
   }
 

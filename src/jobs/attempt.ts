@@ -4,7 +4,7 @@ import type { Log } from '../log.ts'
 import type { JobDefinition } from './definition.ts'
 import * as sql from './statements.ts'
 
-export interface Claimed {
+export interface ClaimedJob {
   id: string
   data: Record<string, unknown>
   attempt: number
@@ -13,7 +13,7 @@ export interface Claimed {
   skew: number
 }
 
-export interface Surroundings<A> {
+export interface AttemptContext<A> {
   driver: Driver
   log: Log
   app: A
@@ -21,20 +21,20 @@ export interface Surroundings<A> {
   stopping(): boolean
 }
 
-export const stopped = new Error('the server stopped')
-export const lost = new Error('another instance took the job over')
+export const serverStopped = new Error('the server stopped')
+export const leaseLost = new Error('another instance took the job over')
 
 type Scheduled<A> = JobDefinition<A> & { next?: (after: Date) => Date }
 
 /** What storing an outcome needs. */
-type Storing = Omit<Surroundings<never>, 'app'>
+type Storing = Omit<AttemptContext<never>, 'app'>
 type AnyJob = Scheduled<never>
 
 /** Runs a job once and stores the outcome. Never rejects. Returns true if the job waits again. */
-export async function attempt<A>(
-  around: Surroundings<A>,
+export async function runAttempt<A>(
+  around: AttemptContext<A>,
   definition: Scheduled<A>,
-  job: Claimed,
+  job: ClaimedJob,
   abort: AbortController,
 ): Promise<boolean> {
   const { next, retries = 10, timeoutSeconds = 300 } = definition
@@ -52,7 +52,7 @@ export async function attempt<A>(
     clearTimeout(timeout)
     if (next) await settle(around, definition, job, sql.retry, [0, null, untilNext(next, job)])
     else await settle(around, definition, job, sql.remove, [])
-    around.log.debug('job done', about(definition, job))
+    around.log.debug('job done', jobFacts(definition, job))
     return next !== undefined
   } catch (error) {
     clearTimeout(timeout)
@@ -61,14 +61,14 @@ export async function attempt<A>(
   }
 }
 
-async function storeFailure(around: Storing, definition: AnyJob, job: Claimed, error: unknown): Promise<void> {
+async function storeFailure(around: Storing, definition: AnyJob, job: ClaimedJob, error: unknown): Promise<void> {
   const { log, backoff } = around
   const { next, retries = 10 } = definition
   const reason = (error instanceof Error ? error.message : String(error)).slice(0, 500)
-  const facts = about(definition, job)
+  const facts = jobFacts(definition, job)
   const store = (text: string, params: unknown[]) => settle(around, definition, job, text, params)
-  if (error === lost) log.warn('job given up', { ...facts, error })
-  else if (error === stopped) await store(sql.retry, [job.attempt - 1, reason, 0])
+  if (error === leaseLost) log.warn('job given up', { ...facts, error })
+  else if (error === serverStopped) await store(sql.retry, [job.attempt - 1, reason, 0])
   else if (job.attempt <= retries) {
     const wait = backoff(job.attempt)
     await store(sql.retry, [job.attempt, reason, wait])
@@ -84,7 +84,7 @@ async function storeFailure(around: Storing, definition: AnyJob, job: Claimed, e
 async function settle(
   around: Storing,
   definition: AnyJob,
-  job: Claimed,
+  job: ClaimedJob,
   text: string,
   params: readonly unknown[],
 ): Promise<void> {
@@ -97,7 +97,7 @@ async function settle(
       if (error instanceof DbError && error.code === '23505') return settle(around, definition, job, sql.remove, [])
       if (wait > 16_000 || around.stopping())
         return around.log.warn('the result of a job was not saved; the job will run again', {
-          ...about(definition, job),
+          ...jobFacts(definition, job),
           error,
         })
       await Bun.sleep(wait)
@@ -105,6 +105,6 @@ async function settle(
   }
 }
 
-const about = ({ name }: AnyJob, job: Claimed) => ({ job: name, id: job.id, attempt: job.attempt })
-const untilNext = (next: (after: Date) => Date, { skew }: Claimed): number =>
+const jobFacts = ({ name }: AnyJob, job: ClaimedJob) => ({ job: name, id: job.id, attempt: job.attempt })
+const untilNext = (next: (after: Date) => Date, { skew }: ClaimedJob): number =>
   next(new Date(Date.now() + skew)).getTime() - Date.now() - skew

@@ -1,7 +1,7 @@
 import { newId } from '../db/columns.ts'
 import type { Driver, Queryable } from '../db/driver.ts'
 import type { Log } from '../log.ts'
-import { attempt, lost, stopped } from './attempt.ts'
+import { leaseLost, runAttempt, serverStopped } from './attempt.ts'
 import { parseCron } from './cron.ts'
 import type { Job, JobDefinition } from './definition.ts'
 import * as sql from './statements.ts'
@@ -91,10 +91,10 @@ export class Jobs<A> {
     this.#app = undefined
     clearTimeout(this.#timer)
     await this.#checking
-    for (const { resumable, abort } of this.#running.values()) if (resumable) abort.abort(stopped)
+    for (const { resumable, abort } of this.#running.values()) if (resumable) abort.abort(serverStopped)
     const all = Promise.all([...this.#running.values()].map((r) => r.done))
     await atMost(this.#options.grace, all)
-    for (const { abort } of this.#running.values()) abort.abort(stopped)
+    for (const { abort } of this.#running.values()) abort.abort(serverStopped)
     await atMost(1000, all)
     clearInterval(this.#renewal)
   }
@@ -162,7 +162,7 @@ export class Jobs<A> {
         stopping: () => !this.#app,
       }
       const definition = this.#definitions.get(String(name))!
-      const done = attempt(around, definition, job, abort).then((waits) => {
+      const done = runAttempt(around, definition, job, abort).then((waits) => {
         this.#running.delete(job.id)
         if (waits || this.#full || definition.alone) this.#check()
       })
@@ -186,7 +186,7 @@ export class Jobs<A> {
     const params = [array(jobs.map(([id]) => id)), array(jobs.map(([, { lease }]) => lease)), this.#options.lease]
     const kept = await this.driver.query(sql.renew, params).catch(() => undefined) // the next check logs it
     const ids = new Set(kept?.rows.map(([id]) => id))
-    if (kept) for (const [id, { abort }] of jobs) if (!ids.has(id)) abort.abort(lost)
+    if (kept) for (const [id, { abort }] of jobs) if (!ids.has(id)) abort.abort(leaseLost)
   }
 }
 

@@ -1,13 +1,13 @@
-import { type Actor, seesPersonal, selvesOf } from '../auth/actor.ts'
+import { type Actor, ownIds, seesPersonal } from '../auth/actor.ts'
 import { isWithinLimit } from '../auth/limit.ts'
-import { atLeast } from '../auth/policy.ts'
-import { type Catalogue, type EventType, isByHand } from '../events/catalogue.ts'
+import { isAtLeast } from '../auth/policy.ts'
+import { type EventCatalogue, type EventType, isHandLogged } from '../events/catalogue.ts'
 import type { AppEvent } from '../events/event.ts'
 import type { Records } from '../records/kind.ts'
 import type { RecordName } from '../records/names.ts'
 import { mayRead, mayReadEvent } from '../records/readable.ts'
 import type { KnownProjects, ProjectAccess } from './known-projects.ts'
-import { requireRoomToWatch } from './limits.ts'
+import { requireWatchSlot } from './limits.ts'
 
 /** `projects.visibleTo` in memory. */
 export function seesProject(actor: Actor, project: ProjectAccess): boolean {
@@ -16,14 +16,14 @@ export function seesProject(actor: Actor, project: ProjectAccess): boolean {
   const role = actor.memberships.get(organizationId)
   if (role) {
     const isOwn = createdById !== null && createdById === actor.userId
-    if (visibility !== 'private' || isOwn || atLeast(role, 'admin')) return true
+    if (visibility !== 'private' || isOwn || isAtLeast(role, 'admin')) return true
   }
   const isReached = role !== undefined || actor.reach.includes(organizationId)
   return isReached && workspaceId !== null && actor.workspaces.has(workspaceId) && visibility !== 'private'
 }
 
 /** Why an actor may receive an event. */
-export interface Hearing {
+export interface EventAccess {
   /** The actor sees the team or the project of the event. */
   shared: boolean
   /** The event is only for this user. */
@@ -33,10 +33,10 @@ export interface Hearing {
 /** Returns true if the credential can read every kind of record. */
 export const readsEverything = ({ scopes }: Actor): boolean => scopes.includes('read') || scopes.includes('write')
 
-const nothing: Hearing = { shared: false, own: false }
+const nothing: EventAccess = { shared: false, own: false }
 
 interface Known {
-  readonly events: Catalogue
+  readonly events: EventCatalogue
   readonly records: Records
 }
 
@@ -65,11 +65,11 @@ export class Audience {
   typeOf({ type, action }: AppEvent): EventType | undefined {
     if (type === action) return undefined
     const known = this.known.events.get(type)
-    if (!isByHand(type)) return known?.feed === 'none' ? undefined : known
+    if (!isHandLogged(type)) return known?.feed === 'none' ? undefined : known
     return this.#otherKinds.has(type) ? undefined : this.#byHand
   }
 
-  hears(actor: Actor, event: AppEvent): Hearing {
+  accessTo(actor: Actor, event: AppEvent): EventAccess {
     const type = this.typeOf(event)
     if (!type || (event.userId !== null && event.userId !== actor.userId)) return nothing
     if (!this.#mayRead(actor, event, type)) return nothing
@@ -103,28 +103,29 @@ export class Audience {
 }
 
 /** Returns the definition of an event that is sent to open MCP streams; undefined for others. */
-export function heard(catalogue: Catalogue, event: AppEvent): EventType | undefined {
+export function liveTypeOf(catalogue: EventCatalogue, event: AppEvent): EventType | undefined {
   const type = catalogue.get(event.type)
   return event.organizationId && type?.live ? type : undefined
 }
 
 /** Returns true if the event is of the listener's organization, the only one that their credential sees. */
-export const reaches = (event: AppEvent, { organizationId }: Actor): boolean => event.organizationId === organizationId
+export const isOfOwnOrganization = (event: AppEvent, { organizationId }: Actor): boolean =>
+  event.organizationId === organizationId
 
 /** Returns true if the event is about the listener's own work: its data lists people in `concerns`. */
-export const concerns = ({ data: { concerns: named } }: AppEvent, listener: Actor): boolean =>
-  Array.isArray(named) && selvesOf(listener).some((id) => named.includes(id))
+export const concernsActor = ({ data: { concerns: named } }: AppEvent, listener: Actor): boolean =>
+  Array.isArray(named) && ownIds(listener).some((id) => named.includes(id))
 
 /** What a connection watches: record ids (or other names), each with the addresses that the client used. */
-export type Watched = Map<string, Set<string>>
+export type WatchedResources = Map<string, Set<string>>
 
-export function watch(watched: Watched, subject: string, address: string): void {
+export function watchResource(watched: WatchedResources, subject: string, address: string): void {
   const addresses = watched.get(subject) ?? new Set()
-  if (!addresses.has(address)) requireRoomToWatch([...watched.values()].reduce((n, set) => n + set.size, 0))
+  if (!addresses.has(address)) requireWatchSlot([...watched.values()].reduce((n, set) => n + set.size, 0))
   watched.set(subject, addresses.add(address))
 }
 
-export function unwatch(watched: Watched, address: string): void {
+export function unwatchResource(watched: WatchedResources, address: string): void {
   for (const [subject, addresses] of watched)
     if (addresses.delete(address) && addresses.size === 0) watched.delete(subject)
 }

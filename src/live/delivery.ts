@@ -1,14 +1,14 @@
 import type { Actor } from '../auth/actor.ts'
 import type { Position } from '../events/position.ts'
-import { between, toCursor } from '../events/position.ts'
-import type { Read } from '../events/reader.ts'
-import type { Batch } from '../events/tail.ts'
-import { recordsOf } from './attached.ts'
-import type { Audience, Hearing } from './audience.ts'
-import type { Crowd } from './crowd.ts'
-import type { HubApp } from './following.ts'
+import { encodeCursor, positionAfter } from '../events/position.ts'
+import type { EventRow } from '../events/reader.ts'
+import type { EventBatch } from '../events/tail.ts'
+import type { Audience, EventAccess } from './audience.ts'
+import { loadEventRecords } from './event-records.ts'
+import type { HubApp } from './hub-app.ts'
+import type { HubConnections } from './hub-connections.ts'
 import type { Listener } from './listener.ts'
-import { messageOf, shapeOf } from './messages.ts'
+import { eventMessage, toPublicEvent } from './messages.ts'
 import { isWanted, type Topic, topicsOf } from './topics.ts'
 
 /**
@@ -20,7 +20,7 @@ const SLICE_MS = 1
 
 /** An event to send. Its JSON is created once, for the first listener that needs it. */
 interface Outgoing {
-  readonly row: Read
+  readonly row: EventRow
   readonly topics: readonly Topic[]
   readonly position: Position
   readonly cursor: string
@@ -33,12 +33,12 @@ interface Outgoing {
 class Chosen {
   readonly #byTopics = new Map<ReadonlySet<Topic>, readonly Outgoing[]>()
 
-  constructor(private readonly hearings: readonly Hearing[]) {}
+  constructor(private readonly hearings: readonly EventAccess[]) {}
 
   of(events: readonly Outgoing[], wanted: ReadonlySet<Topic>): readonly Outgoing[] {
     const known = this.#byTopics.get(wanted)
     if (known) return known
-    const own = events.filter(({ topics }, i) => isWanted(topics, this.hearings[i] as Hearing, wanted))
+    const own = events.filter(({ topics }, i) => isWanted(topics, this.hearings[i] as EventAccess, wanted))
     this.#byTopics.set(wanted, own)
     return own
   }
@@ -49,7 +49,7 @@ export class Delivery {
   constructor(
     private readonly app: HubApp,
     private readonly audience: Audience,
-    private readonly crowd: Crowd,
+    private readonly crowd: HubConnections,
     private readonly epoch: () => string,
   ) {}
 
@@ -57,16 +57,16 @@ export class Delivery {
    * The rights of all listeners must be current. A listener receives its events of the batch in one write, because a
    * write to its socket costs far more than another event in it.
    */
-  async send({ rows, before, after }: Batch): Promise<void> {
-    const wanted = rows.filter((row) => this.audience.typeOf(row) && this.crowd.hears(row))
+  async send({ rows, before, after }: EventBatch): Promise<void> {
+    const wanted = rows.filter((row) => this.audience.typeOf(row) && this.crowd.hasRecipients(row))
     if (wanted.length === 0) return
     const withRecords = wanted.filter((row) => this.crowd.wantsRecord(row))
-    const records = await recordsOf(this.app, withRecords)
+    const records = await loadEventRecords(this.app, withRecords)
     const projects = wanted.map(({ projectId }) => projectId)
     while (!this.audience.projects.knows(projects)) await this.audience.projects.load(projects)
     const events = wanted.map((row): Outgoing => {
-      const position = between(before, after, row.seq)
-      const cursor = toCursor(this.epoch(), position)
+      const position = positionAfter(before, after, row.seq)
+      const cursor = encodeCursor(this.epoch(), position)
       return { row, topics: topicsOf(row), position, cursor, record: records.get(row.id) }
     })
     const now = Date.now()
@@ -75,7 +75,7 @@ export class Delivery {
       if (listener.state !== 'live' || listener.isClosed) continue
       const own = chosen.of(events, listener.topics)
       if (own.length === 0) continue
-      const full = listener.events(own, (event) => this.#jsonFor(listener, event), now)
+      const full = listener.sendEvents(own, (event) => this.#jsonFor(listener, event), now)
       if (full) this.fallBehind(listener, full.position)
       sent += own.length
       if (sent < SLICE && performance.now() - since < SLICE_MS) continue
@@ -88,11 +88,11 @@ export class Delivery {
    * Returns who may receive the events. Decides for all listeners before anything is sent, because other work that runs
    * between slices comes after these events. Connections of one credential share an actor, so the rule runs once.
    */
-  #audienceOf(rows: readonly Read[]): { listener: Listener; chosen: Chosen }[] {
+  #audienceOf(rows: readonly EventRow[]): { listener: Listener; chosen: Chosen }[] {
     const known = new Map<Actor, Chosen>()
-    return Array.from(this.crowd.of(rows), (listener) => {
+    return Array.from(this.crowd.recipientsOf(rows), (listener) => {
       const { actor } = listener
-      const chosen = known.get(actor) ?? new Chosen(rows.map((row) => this.audience.hears(actor, row)))
+      const chosen = known.get(actor) ?? new Chosen(rows.map((row) => this.audience.accessTo(actor, row)))
       known.set(actor, chosen)
       return { listener, chosen }
     })
@@ -107,10 +107,10 @@ export class Delivery {
   #jsonFor({ records }: Listener, event: Outgoing): string {
     const { row, cursor, record } = event
     if (records && record) {
-      event.complete ??= messageOf(cursor, shapeOf(this.app.events, row), record)
+      event.complete ??= eventMessage(cursor, toPublicEvent(this.app.events, row), record)
       return event.complete
     }
-    event.plain ??= messageOf(cursor, shapeOf(this.app.events, row))
+    event.plain ??= eventMessage(cursor, toPublicEvent(this.app.events, row))
     return event.plain
   }
 }

@@ -1,37 +1,37 @@
 import type { Actor } from '../auth/actor.ts'
 import { AppError, invalid } from '../errors.ts'
-import { isSame, type Position, toCursor } from '../events/position.ts'
-import { rightsAfter } from '../events/reader.ts'
-import type { Batch } from '../events/tail.ts'
+import { encodeCursor, isSamePosition, type Position } from '../events/position.ts'
+import { readRightsChanges } from '../events/reader.ts'
+import type { EventBatch } from '../events/tail.ts'
 import { version } from '../version.ts'
 import { Audience } from './audience.ts'
-import { Board } from './board.ts'
-import { Company } from './company.ts'
-import { Crowd } from './crowd.ts'
+import { Broadcaster } from './broadcaster.ts'
 import { Delivery } from './delivery.ts'
-import { Following, type HubApp, QUIET_MS, SLOW_MS, TICK_MS } from './following.ts'
+import { BusSubscription, type HubApp, QUIET_MS, SLOW_MS, TICK_MS } from './hub-app.ts'
+import { HubConnections } from './hub-connections.ts'
 import { KnownProjects } from './known-projects.ts'
 import { hubLimits } from './limits.ts'
-import { type Closing, Listener, type Outlet } from './listener.ts'
-import type { State } from './presence.ts'
-import { positionAt, Replay } from './replay.ts'
+import { type ClientTransport, type CloseReason, Listener } from './listener.ts'
+import { PresenceService } from './presence-service.ts'
+import type { PresenceState } from './presence-store.ts'
+import { parseClientCursor, Replay } from './replay.ts'
 import { LiveRights } from './rights.ts'
-import { isTopic, refusals, type Topic, Topics } from './topics.ts'
+import { isTopic, type Topic, TopicAccess, topicRefusals } from './topics.ts'
 
 /**
  * Sends committed events to open connections of any protocol. Follows the events only while a client is connected.
  */
 export class Hub {
   readonly audience: Audience
-  readonly topics: Topics
-  readonly company: Company
+  readonly topics: TopicAccess
+  readonly presence: PresenceService
   /** Sends notices that are not events. */
-  readonly board: Board
-  readonly #crowd = new Crowd()
+  readonly broadcaster: Broadcaster
+  readonly #crowd = new HubConnections()
   readonly #rights: LiveRights
   readonly #replay: Replay
   readonly #delivery: Delivery
-  readonly #following: Following
+  readonly #following: BusSubscription
   /** Events up to here were sent to `live` listeners, and all rights are current up to here. */
   #position: Position = { high: 0, holes: [] }
   /** The end of the last batch, which is ahead of `position` while rights cannot be read. */
@@ -44,19 +44,19 @@ export class Hub {
   constructor(private readonly app: HubApp) {
     const projects = new KnownProjects(app.driver, app.events)
     this.audience = new Audience(app, projects)
-    this.topics = new Topics(app, this.audience)
-    this.company = new Company(app, this.#crowd)
-    this.board = new Board(app, this.#crowd)
+    this.topics = new TopicAccess(app, this.audience)
+    this.presence = new PresenceService(app, this.#crowd)
+    this.broadcaster = new Broadcaster(app, this.#crowd)
     this.#rights = new LiveRights(
       app,
       this.#crowd,
       this.audience,
       this.topics,
-      (listener) => this.company.recheck(listener),
+      (listener) => this.presence.hideIfOptedOut(listener),
       (listener, topics) => this.#revoke(listener, topics),
       (listener, why) => this.close(listener, why),
     )
-    this.#following = new Following(app, {
+    this.#following = new BusSubscription(app, {
       start: (position) => {
         this.#position = this.#reached = position
       },
@@ -75,22 +75,22 @@ export class Hub {
     return this.#crowd.size
   }
 
-  /** Reserves a slot for a connection before it is set up; `open` or `giveUp` must follow. */
+  /** Reserves a slot for a connection before it is set up; `open` or `releaseReservation` must follow. */
   reserve({ credentialId }: Actor): void {
     if (this.#isStopping)
       throw new AppError('unavailable', 'The server is stopping. Try again in a moment.', { retryAfter: 2 })
-    this.#crowd.takePlace(credentialId as string)
+    this.#crowd.reserveSlot(credentialId as string)
   }
 
-  giveUp({ credentialId }: Actor): void {
-    this.#crowd.leavePlace(credentialId as string)
+  releaseReservation({ credentialId }: Actor): void {
+    this.#crowd.releaseSlot(credentialId as string)
     if (!this.#crowd.isEmpty) return
     this.#following.stop()
     this.#isLost = false
   }
 
   /** Adds a connection whose slot was reserved, and sends `hello`. */
-  async open(actor: Actor, outlet: Outlet): Promise<Listener> {
+  async open(actor: Actor, outlet: ClientTransport): Promise<Listener> {
     const listener = new Listener(actor, 0, outlet, this.#position, Date.now())
     try {
       await this.#following.start()
@@ -99,49 +99,49 @@ export class Hub {
         outlet.close(renewed.ended)
         throw new AppError('unauthenticated', 'The credential has expired or was revoked.')
       }
-      listener.actor = this.#crowd.shared(renewed.actor)
+      listener.actor = this.#crowd.sharedActor(renewed.actor)
       listener.expiresAt = Date.parse(renewed.expiresAt)
     } catch (error) {
       listener.isClosed = true
-      this.giveUp(actor)
+      this.releaseReservation(actor)
       throw error
     }
-    listener.heldAt = listener.position = this.#position
+    listener.initialPosition = listener.position = this.#position
     this.#crowd.add(listener)
     const userId = listener.actor.userId as string
     const [{ epoch }, cursor] = [this.#following, this.cursorAt(listener.position)]
-    listener.notice({ op: 'hello', version, epoch, cursor, userId, limits: hubLimits }, Date.now())
+    listener.sendNotice({ op: 'hello', version, epoch, cursor, userId, limits: hubLimits }, Date.now())
     return listener
   }
 
-  left(listener: Listener): void {
+  onDisconnect(listener: Listener): void {
     listener.isClosed = true
     if (!this.#crowd.delete(listener)) return
-    this.company.left(listener)
-    this.giveUp(listener.actor)
+    this.presence.leaveAll(listener)
+    this.releaseReservation(listener.actor)
   }
 
   /** Checks access to the topic, then shows the client as present. */
-  async here(listener: Listener, topic: Topic, state?: State): Promise<void> {
-    const refused = await this.#rights.decide(() => this.topics.refused(listener.actor, [topic]))
+  async joinPresence(listener: Listener, topic: Topic, state?: PresenceState): Promise<void> {
+    const refused = await this.#rights.decideWhenStable(() => this.topics.refusedTopics(listener.actor, [topic]))
     if (refused.has(topic)) throw new AppError('not_found', `Topic ${topic} not found.`)
-    await this.company.here(listener, topic, state)
+    await this.presence.join(listener, topic, state)
   }
 
-  close(listener: Listener, why: Closing): void {
+  close(listener: Listener, why: CloseReason): void {
     if (listener.isClosed) return
-    this.left(listener)
+    this.onDisconnect(listener)
     listener.outlet.close(why)
   }
 
   /** Called when the client has read some of its buffered messages. */
-  drained(listener: Listener): void {
+  onDrain(listener: Listener): void {
     listener.progress = undefined
-    this.company.onRead(listener)
+    this.presence.sendMissed(listener)
     void this.#serve(listener)
   }
 
-  cursorAt = (position: Position): string => toCursor(this.#following.epoch, position)
+  cursorAt = (position: Position): string => encodeCursor(this.#following.epoch, position)
 
   async subscribe(
     listener: Listener,
@@ -153,7 +153,7 @@ export class Hub {
       throw new AppError('invalid', `A connection has at most ${hubLimits.topics} topics.`)
     const isFirst = !listener.hasSubscribed
     if (cursor !== undefined && !isFirst) throw invalid('/cursor', 'Only the first subscribe can have a cursor.')
-    const from = cursor === undefined ? undefined : positionAt(this.#following.epoch, cursor)
+    const from = cursor === undefined ? undefined : parseClientCursor(this.#following.epoch, cursor)
     listener.hasSubscribed = true
     const { refused, reason } = await this.#decide(listener, known, from).catch((error: unknown) => {
       if (isFirst) listener.hasSubscribed = false
@@ -164,12 +164,12 @@ export class Hub {
     this.#crowd.subscribe(listener, granted)
     if (records !== undefined) listener.records = records
     if (listener.state === 'live') listener.position = this.#position
-    if (from) listener.goBack(reason ? this.#position : (from as Position))
+    if (from) listener.replayFrom(reason ? this.#position : (from as Position))
     const now = Date.now()
     const answer = { op: 'subscribed' as const, ref, topics: granted, cursor: this.cursorAt(listener.position) }
-    listener.notice({ ...answer, refused: refusals(topics, new Set(granted)) }, now)
-    this.company.tellAll(listener, granted)
-    if (reason) listener.notice({ op: 'reset', cursor: this.cursorAt(this.#position), reason }, now)
+    listener.sendNotice({ ...answer, refused: topicRefusals(topics, new Set(granted)) }, now)
+    this.presence.sendSnapshots(listener, granted)
+    if (reason) listener.sendNotice({ op: 'reset', cursor: this.cursorAt(this.#position), reason }, now)
     if (listener.state === 'held') listener.state = 'behind'
     void this.#serve(listener)
   }
@@ -177,9 +177,9 @@ export class Hub {
   /** Returns the refused topics and why `from` is refused. No batch and no change of rights happens in between. */
   async #decide(listener: Listener, topics: readonly Topic[], from: Position | 'epoch' | undefined) {
     if (from && !(await this.app.bus.catchUp())) throw new AppError('unavailable', 'The events cannot be read.')
-    return this.#rights.decide(async () => {
-      const refused = await this.topics.refused(listener.actor, topics)
-      const reason = from && (await this.#replay.refusal(from, this.#position))
+    return this.#rights.decideWhenStable(async () => {
+      const refused = await this.topics.refusedTopics(listener.actor, topics)
+      const reason = from && (await this.#replay.refusalReason(from, this.#position))
       while (this.#batch) await this.#batch
       return { refused, reason }
     })
@@ -187,35 +187,36 @@ export class Hub {
 
   unsubscribe(listener: Listener, topics: readonly Topic[], ref?: unknown): void {
     this.#crowd.unsubscribe(listener, topics)
-    listener.notice({ op: 'unsubscribed', ref, topics: [...topics] }, Date.now())
+    listener.sendNotice({ op: 'unsubscribed', ref, topics: [...topics] }, Date.now())
   }
 
   /** Closes every connection, because the server stops. */
   stop(): void {
     this.#isStopping = true
     this.#closeAll()
-    this.company.stop()
+    this.presence.stop()
   }
 
   /** Clients reconnect; a cursor of another event history then leads to `reset`. */
-  readonly #closeAll = (): void => this.#crowd.each((listener) => this.close(listener, 'away'))
+  readonly #closeAll = (): void => this.#crowd.forEach((listener) => void this.close(listener, 'away'))
 
   #revoke(listener: Listener, topics: Topic[]): void {
     const subscribed = topics.filter((topic) => listener.topics.has(topic))
-    for (const topic of topics) this.company.away(listener, topic)
+    for (const topic of topics) this.presence.leave(listener, topic)
     this.#crowd.unsubscribe(listener, subscribed)
-    if (subscribed.length > 0) listener.notice({ op: 'revoked', topics: subscribed }, Date.now())
+    if (subscribed.length > 0) listener.sendNotice({ op: 'revoked', topics: subscribed }, Date.now())
   }
 
-  async #onBatch(batch: Batch): Promise<void> {
+  async #onBatch(batch: EventBatch): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#batch = promise
     try {
       if (!this.#isLost) {
         await this.#rights.apply(batch.rows)
-        if (!batch.complete) await this.#rights.apply(await rightsAfter(this.app.db, this.app.events, batch.after))
+        if (!batch.complete)
+          await this.#rights.apply(await readRightsChanges(this.app.db, this.app.events, batch.after))
         await this.#delivery.send(batch)
-        this.company.onEvents(batch.rows)
+        this.presence.onEvents(batch.rows)
         this.#position = batch.after
       }
     } catch (error) {
@@ -256,8 +257,8 @@ export class Hub {
       this.app.log.debug('rights of live connections cannot be read', { error })
     }
     const now = Date.now()
-    this.#crowd.each((listener) => this.#look(listener, now))
-    await this.company.tick(now).catch((error: unknown) => this.app.log.debug('presence was not sent', { error }))
+    this.#crowd.forEach((listener) => void this.#look(listener, now))
+    await this.presence.tick(now).catch((error: unknown) => this.app.log.debug('presence was not sent', { error }))
   }
 
   #look(listener: Listener, now: number): void {
@@ -266,7 +267,7 @@ export class Hub {
     if (listener.isStuck(now, SLOW_MS)) this.close(listener, 'slow')
     else if (listener.state === 'behind') void this.#serve(listener)
     else if (listener.state === 'live' && !this.#batch && now - listener.sentAt >= QUIET_MS)
-      listener.notice({ op: 'tick', cursor: this.cursorAt(this.#position) }, now)
+      listener.sendNotice({ op: 'tick', cursor: this.cursorAt(this.#position) }, now)
   }
 
   /** Serves a listener from the log until it has caught up or stops reading. */
@@ -277,8 +278,8 @@ export class Hub {
       while (listener.state === 'behind' && !listener.isClosed && !listener.isFull && !this.#isLost) {
         // In the middle of a batch the listener may be ahead of `position`.
         if (this.#batch) await this.#batch
-        else if (isSame(listener.position, this.#position)) this.#goLive(listener)
-        else await this.#replay.page(listener, this.#position)
+        else if (isSamePosition(listener.position, this.#position)) this.#goLive(listener)
+        else await this.#replay.sendPage(listener, this.#position)
       }
     } catch (error) {
       this.app.log.debug('a live connection could not be served', { error })
@@ -289,9 +290,9 @@ export class Hub {
 
   #goLive(listener: Listener): void {
     listener.state = 'live'
-    listener.had = undefined
+    listener.alreadySent = undefined
     if (!listener.isReplaying) return
     listener.isReplaying = false
-    listener.notice({ op: 'ready', cursor: this.cursorAt(this.#position) }, Date.now())
+    listener.sendNotice({ op: 'ready', cursor: this.cursorAt(this.#position) }, Date.now())
   }
 }

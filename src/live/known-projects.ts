@@ -1,6 +1,6 @@
-import { rightsChangedBy } from '../auth/authenticate.ts'
+import { affectedActors } from '../auth/authenticate.ts'
 import type { Driver } from '../db/driver.ts'
-import type { Catalogue } from '../events/catalogue.ts'
+import type { EventCatalogue } from '../events/catalogue.ts'
 import type { AppEvent } from '../events/event.ts'
 
 /** The columns that decide who sees a project. */
@@ -23,7 +23,7 @@ export class KnownProjects {
 
   constructor(
     private readonly driver: Driver,
-    private readonly events: Catalogue,
+    private readonly events: EventCatalogue,
   ) {}
 
   /** Returns a project that `load` has read. */
@@ -38,7 +38,7 @@ export class KnownProjects {
       if (event.subjectId) this.#known.delete(event.subjectId)
     }
     // A team or a workspace changed, so its projects may have left it. Events about one user change no project.
-    const changed = rightsChangedBy(this.events, event)
+    const changed = affectedActors(this.events, event)
     if (!changed || typeof event.data.userId === 'string' || event.userId) return
     this.clear()
   }

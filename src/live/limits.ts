@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts'
 const CONNECTIONS_AT_ONCE = 10
 const WATCHED_AT_ONCE = 100
 /** Bytes that may wait for a client. A client that reads too slowly is disconnected, to free the memory. */
-export const MOST_QUEUED = 1 << 20
+export const MOST_QUEUED_BYTES = 1 << 20
 
 /** Limits of the hub, which `hello` contains. */
 export const hubLimits = {
@@ -26,7 +26,7 @@ export const hubLimits = {
 } as const
 
 /** `taken`: the credential of every connection, open or being set up. */
-export function requireRoom(taken: readonly string[], credentialId: string): void {
+export function requireStreamSlot(taken: readonly string[], credentialId: string): void {
   const open = taken.filter((id) => id === credentialId).length
   if (open >= CONNECTIONS_AT_ONCE)
     throw new AppError('rate_limited', `This token already has ${open} open streams, the maximum. Close one first.`, {
@@ -34,7 +34,7 @@ export function requireRoom(taken: readonly string[], credentialId: string): voi
     })
 }
 
-export function requireRoomToWatch(watched: number): void {
+export function requireWatchSlot(watched: number): void {
   if (watched >= WATCHED_AT_ONCE)
     throw new AppError(
       'rate_limited',

@@ -1,10 +1,10 @@
 import type { Actor } from '../auth/actor.ts'
-import { covers, type Position } from '../events/position.ts'
+import { isBehind, type Position } from '../events/position.ts'
 import type { Notice } from './messages.ts'
 import type { Topic } from './topics.ts'
 
 /** Why a connection is closed; numbers from 4400 are ours. */
-export const closing = {
+export const closeReasons = {
   away: [1001, 'The server is stopping'],
   invalid: [4400, 'Too many invalid messages'],
   credential: [4401, 'The credential has expired or was revoked'],
@@ -12,20 +12,20 @@ export const closing = {
   slow: [4408, 'The client reads too slowly'],
   flood: [4429, 'Too many messages'],
 } as const
-export type Closing = keyof typeof closing
+export type CloseReason = keyof typeof closeReasons
 
 /** Sends messages to one client, in any protocol. */
-export interface Outlet {
+export interface ClientTransport {
   /** Sends the JSON of an event. Returns false if messages are buffered because the client does not read. */
-  event(json: string, cursor: string): boolean
+  sendEvent(json: string, cursor: string): boolean
   /** Runs `send` and combines everything it sends into one write. */
-  together?(send: () => void): void
-  notice(notice: Notice): void
+  batch?(send: () => void): void
+  sendNotice(notice: Notice): void
   /** Bytes that the client has not read. */
-  readonly waiting: number
+  readonly bufferedBytes: number
   /** Called about every second. */
   keepAlive?(now: number): void
-  close(why: Closing): void
+  close(why: CloseReason): void
 }
 
 /** Buffered bytes above which nothing more is sent until the client has read them. */
@@ -55,13 +55,13 @@ export class Listener {
   isClosed = false
   hasSubscribed = false
   /** The topics where it is present. Most listeners have none and share one empty set. */
-  presentAt: ReadonlySet<Topic> = nowhere
+  presenceTopics: ReadonlySet<Topic> = nowhere
   /** It missed a change of presence because it did not read. */
   missedPresence = false
   /** The position when it connected. */
-  heldAt: Position
+  initialPosition: Position
   /** The events it received before a first subscription that goes back further. */
-  had: Had | undefined
+  alreadySent: SentRange | undefined
   sentAt: number
   /** When the client last read buffered bytes, and how many were left. */
   progress: { at: number; waiting: number } | undefined
@@ -70,13 +70,13 @@ export class Listener {
     public actor: Actor,
     /** When the credential expires, as a number of milliseconds. */
     public expiresAt: number,
-    readonly outlet: Outlet,
+    readonly outlet: ClientTransport,
     /** Its position while it is not `live`. */
     public position: Position,
     readonly openedAt: number,
   ) {
     this.sentAt = openedAt
-    this.heldAt = position
+    this.initialPosition = position
   }
 
   get credentialId(): string {
@@ -84,40 +84,40 @@ export class Listener {
   }
 
   get isFull(): boolean {
-    return this.outlet.waiting > MOST_WAITING
+    return this.outlet.bufferedBytes > MOST_WAITING
   }
 
   /** Returns true if the client has read nothing of its buffered bytes for this long. */
   isStuck(now: number, ms: number): boolean {
-    const { waiting } = this.outlet
+    const { bufferedBytes: waiting } = this.outlet
     if (waiting === 0) this.progress = undefined
     else if (!this.progress || waiting < this.progress.waiting) this.progress = { at: now, waiting }
     return this.progress !== undefined && now - this.progress.at >= ms
   }
 
   /** Serves it again from an earlier position, without the events that this connection already received. */
-  goBack(from: Position): void {
-    this.had = new Had(this.heldAt, this.position)
+  replayFrom(from: Position): void {
+    this.alreadySent = new SentRange(this.initialPosition, this.position)
     this.position = from
     this.state = 'behind'
     this.isReplaying = true
   }
 
-  arrive(topic: Topic): void {
-    if (!this.presentAt.has(topic)) this.presentAt = new Set(this.presentAt).add(topic)
+  joinPresence(topic: Topic): void {
+    if (!this.presenceTopics.has(topic)) this.presenceTopics = new Set(this.presenceTopics).add(topic)
   }
 
   /** Returns false if it was not present there. */
-  depart(topic: Topic): boolean {
-    if (!this.presentAt.has(topic)) return false
-    const left = new Set(this.presentAt)
+  leavePresence(topic: Topic): boolean {
+    if (!this.presenceTopics.has(topic)) return false
+    const left = new Set(this.presenceTopics)
     left.delete(topic)
-    this.presentAt = left.size > 0 ? left : nowhere
+    this.presenceTopics = left.size > 0 ? left : nowhere
     return true
   }
 
   /** Sends events until the buffer is full. Returns the last sent event then; undefined if all were sent. */
-  events<E extends Sendable>(events: readonly E[], jsonOf: (event: E) => string, now: number): E | undefined {
+  sendEvents<E extends Sendable>(events: readonly E[], jsonOf: (event: E) => string, now: number): E | undefined {
     this.sentAt = now
     let full: E | undefined
     let at = 0
@@ -126,29 +126,29 @@ export class Listener {
         const event = events[at] as E
         const json = jsonOf(event)
         bytes += json.length
-        if (!this.outlet.event(json, event.cursor) && this.isFull) full = event
+        if (!this.outlet.sendEvent(json, event.cursor) && this.isFull) full = event
       }
     }
     while (full === undefined && at < events.length)
-      if (events.length > 1 && this.outlet.together) this.outlet.together(send)
+      if (events.length > 1 && this.outlet.batch) this.outlet.batch(send)
       else send()
     return full
   }
 
-  notice(notice: Notice, now: number): void {
+  sendNotice(notice: Notice, now: number): void {
     this.sentAt = now
-    this.outlet.notice(notice)
+    this.outlet.sendNotice(notice)
   }
 }
 
 /** The events between two positions, which a listener has already received. */
-class Had {
+class SentRange {
   constructor(
     private readonly after: Position,
     private readonly until: Position,
   ) {}
 
-  isIn(seq: number): boolean {
-    return covers(this.until, seq) && !covers(this.after, seq)
+  includes(seq: number): boolean {
+    return isBehind(this.until, seq) && !isBehind(this.after, seq)
   }
 }

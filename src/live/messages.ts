@@ -1,6 +1,6 @@
-import type { Catalogue } from '../events/catalogue.ts'
+import type { EventCatalogue } from '../events/catalogue.ts'
 import type { AppEvent } from '../events/event.ts'
-import { entryOf } from '../records/feed.ts'
+import { toEntry } from '../records/feed.ts'
 
 export type Notice =
   | { op: 'hello'; version: string; epoch: string; cursor: string; userId: string; limits: object }
@@ -11,11 +11,11 @@ export type Notice =
   | { op: 'revoked'; topics: string[] }
   | { op: 'tick'; cursor: string }
   | { op: 'presence'; topic: string; [part: string]: unknown }
-  | Posted
+  | EphemeralNotice
   | { op: 'error'; ref?: unknown; code: string; detail: string }
 
 /** Notices for the current subscribers of a topic. They are not stored and cannot be replayed. */
-export type Posted =
+export type EphemeralNotice =
   | { op: 'output'; topic: string; actionId: string; n: number; line: string }
   | { op: 'action'; topic: string; tunnelId: string; actionId: string; state: string }
   | { op: 'requests'; topic: string; tunnelId: string; items: readonly object[] }
@@ -24,11 +24,11 @@ export type Posted =
 export type ResetReason = 'epoch' | 'age' | 'count'
 
 /** An event as clients receive it, without its cursor, worded as in the activity feed. */
-export function shapeOf(catalogue: Catalogue, event: AppEvent) {
+export function toPublicEvent(catalogue: EventCatalogue, event: AppEvent) {
   const { id, type, at, actor, organizationId, projectId, subjectId, data } = event
   const kind = catalogue.kindOf(type) ?? null
-  return entryOf(catalogue, { id, type, kind, at, actor, organizationId, projectId, subjectId, data })
+  return toEntry(catalogue, { id, type, kind, at, actor, organizationId, projectId, subjectId, data })
 }
 
-export const messageOf = (cursor: string, shape: ReturnType<typeof shapeOf>, record?: object): string =>
+export const eventMessage = (cursor: string, shape: ReturnType<typeof toPublicEvent>, record?: object): string =>
   JSON.stringify({ cursor, ...shape, ...(record && { record }) })

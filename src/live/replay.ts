@@ -1,16 +1,16 @@
 import { sql } from 'drizzle-orm'
 import { toIso } from '../db/columns.ts'
 import { AppError } from '../errors.ts'
-import { between, covers, type Position, toCursor } from '../events/position.ts'
-import { positionOf, type Read, readEvents } from '../events/reader.ts'
+import { encodeCursor, isBehind, type Position, positionAfter } from '../events/position.ts'
+import { type EventRow, parseCursor, readEvents } from '../events/reader.ts'
 import { events } from '../events/table.ts'
-import { recordsOf } from './attached.ts'
 import type { Audience } from './audience.ts'
-import type { HubApp } from './following.ts'
-import { Kept } from './kept.ts'
+import { loadEventRecords } from './event-records.ts'
+import type { HubApp } from './hub-app.ts'
 import { hubLimits } from './limits.ts'
 import type { Listener } from './listener.ts'
-import { messageOf, type ResetReason, shapeOf } from './messages.ts'
+import { eventMessage, type ResetReason, toPublicEvent } from './messages.ts'
+import { ReadCache } from './read-cache.ts'
 import { isWanted, type Topic, topicsOf } from './topics.ts'
 
 /** Events of a page. */
@@ -23,7 +23,7 @@ const MOST_MISSING = 1000
 
 /** An event of a page. Its message without the record is the same for all clients. */
 interface Missed {
-  readonly row: Read
+  readonly row: EventRow
   readonly topics: readonly Topic[]
   readonly position: Position
   readonly cursor: string
@@ -47,14 +47,14 @@ type On = Pick<HubApp, 'db' | 'clock'>
 const none: ReadonlyMap<string, object> = new Map()
 
 /** Returns the position of a client's cursor, or `epoch` if the cursor is from another event history. */
-export function positionAt(epoch: string, cursor: string): Position | 'epoch' {
-  const position = positionOf(epoch, cursor)
+export function parseClientCursor(epoch: string, cursor: string): Position | 'epoch' {
+  const position = parseCursor(epoch, cursor)
   if (position === 'malformed') throw new AppError('invalid.cursor', 'This cursor is not from this server.')
   return position === 'foreign' ? 'epoch' : position
 }
 
 /** Returns why the events between the two positions cannot be replayed, if so. */
-export async function refusalOf(
+export async function replayRefusal(
   on: On,
   from: Position | 'epoch',
   to: Position,
@@ -79,8 +79,8 @@ async function countAfter({ db }: On, { high, holes }: Position): Promise<Missin
 /** Serves listeners from the log, with their current rights. */
 export class Replay {
   /** The events between two positions never change once the later one is reached, so clients can share them. */
-  readonly #pages = new Kept<Page>(MOST_PAGES)
-  readonly #missed = new Kept<Missing>(MOST_MISSING)
+  readonly #pages = new ReadCache<Page>(MOST_PAGES)
+  readonly #missed = new ReadCache<Missing>(MOST_MISSING)
   #turns: Promise<unknown> = Promise.resolve()
   #reads: Promise<unknown> = Promise.resolve()
 
@@ -91,8 +91,8 @@ export class Replay {
   ) {}
 
   /** Returns why the events between the two positions cannot be replayed, if so. */
-  refusal(from: Position | 'epoch', to: Position): Promise<ResetReason | undefined> {
-    return refusalOf(this.app, from, to, (after) =>
+  refusalReason(from: Position | 'epoch', to: Position): Promise<ResetReason | undefined> {
+    return replayRefusal(this.app, from, to, (after) =>
       this.#missed.get(this.#keyOf(after, to), () => countAfter(this.app, after)),
     )
   }
@@ -101,23 +101,23 @@ export class Replay {
    * Sends a listener the next page of events on its way to `to`, up to which all rights are current. Stops when the
    * client does not read.
    */
-  async page(listener: Listener, to: Position): Promise<void> {
+  async sendPage(listener: Listener, to: Position): Promise<void> {
     const from = listener.position
     const page = await this.#pageAfter(from, to)
     await this.#turn()
     const projects = page.events.map(({ row }) => row.projectId)
     await this.audience.projects.load(projects)
     const isNews = ({ row, topics }: Missed) =>
-      !covers(from, row.seq) &&
-      !listener.had?.isIn(row.seq) &&
-      isWanted(topics, this.audience.hears(listener.actor, row), listener.topics)
+      !isBehind(from, row.seq) &&
+      !listener.alreadySent?.includes(row.seq) &&
+      isWanted(topics, this.audience.accessTo(listener.actor, row), listener.topics)
     const withRecord = listener.records ? page.events.filter(isNews).map(({ row }) => row) : []
-    const records = withRecord.length === 0 ? none : await this.#alone(() => recordsOf(this.app, withRecord))
+    const records = withRecord.length === 0 ? none : await this.#alone(() => loadEventRecords(this.app, withRecord))
     while (!this.audience.projects.knows(projects)) await this.audience.projects.load(projects)
     // The client has disconnected, or went back further in the meantime.
     if (listener.position !== from || listener.isClosed) return
     const news = page.events.filter(isNews)
-    const full = listener.events(news, (event) => this.#jsonOf(event, records.get(event.row.id)), Date.now())
+    const full = listener.sendEvents(news, (event) => this.#jsonOf(event, records.get(event.row.id)), Date.now())
     listener.position = (full ?? page).position
   }
 
@@ -136,14 +136,14 @@ export class Replay {
 
   async #read(from: Position, to: Position, limit: number): Promise<Page> {
     const read = await readEvents(this.app.db, from, limit)
-    const rows = read.filter((row) => covers(to, row.seq) && this.audience.typeOf(row))
+    const rows = read.filter((row) => isBehind(to, row.seq) && this.audience.typeOf(row))
     const last = read.length < limit ? undefined : read.at(-1)
     return {
       events: rows.map((row) => {
-        const position = between(from, to, row.seq)
-        return { row, topics: topicsOf(row), position, cursor: toCursor(this.epoch(), position) }
+        const position = positionAfter(from, to, row.seq)
+        return { row, topics: topicsOf(row), position, cursor: encodeCursor(this.epoch(), position) }
       }),
-      position: last && last.seq <= to.high ? between(from, to, last.seq) : to,
+      position: last && last.seq <= to.high ? positionAfter(from, to, last.seq) : to,
     }
   }
 
@@ -156,8 +156,8 @@ export class Replay {
 
   #jsonOf(event: Missed, record: object | undefined): string {
     const { row, cursor } = event
-    if (record) return messageOf(cursor, shapeOf(this.app.events, row), record)
-    event.json ??= messageOf(cursor, shapeOf(this.app.events, row))
+    if (record) return eventMessage(cursor, toPublicEvent(this.app.events, row), record)
+    event.json ??= eventMessage(cursor, toPublicEvent(this.app.events, row))
     return event.json
   }
 

@@ -1,36 +1,36 @@
 import type { Actor } from '../auth/actor.ts'
-import { type Renewed, rightsChangedBy } from '../auth/authenticate.ts'
-import type { Read } from '../events/reader.ts'
+import { affectedActors, type RenewedActor } from '../auth/authenticate.ts'
+import type { EventRow } from '../events/reader.ts'
 import type { Audience } from './audience.ts'
-import type { Crowd } from './crowd.ts'
-import type { HubApp } from './following.ts'
+import type { HubApp } from './hub-app.ts'
+import type { HubConnections } from './hub-connections.ts'
 import type { Listener } from './listener.ts'
-import { isPlace, placeOf, presenceOf, type Topic, type Topics } from './topics.ts'
+import { baseTopicOf, isBaseTopic, presenceTopicOf, type Topic, type TopicAccess } from './topics.ts'
 
 /** Keeps the rights of open connections current. */
 export class LiveRights {
   /** Counts the events that changed rights, so that a decision made before one is repeated after it. */
   #changes = 0
   /** Reads for opening connections, by credential, with the number of changes at their start. */
-  readonly #opening = new Map<string, { changes: number; found: Promise<Renewed> }>()
+  readonly #renewForOpening = new Map<string, { changes: number; found: Promise<RenewedActor> }>()
 
   constructor(
     private readonly app: Pick<HubApp, 'auth' | 'events'>,
-    private readonly crowd: Crowd,
+    private readonly crowd: HubConnections,
     private readonly audience: Audience,
-    private readonly topics: Topics,
+    private readonly topics: TopicAccess,
     private readonly onRenewed: (listener: Listener) => Promise<void>,
     private readonly onRevoked: (listener: Listener, topics: Topic[]) => void,
     private readonly onEnded: (listener: Listener, why: 'credential' | 'suspended') => void,
   ) {}
 
   /** Reads rights again after events that changed them. Later decisions use the new rights. */
-  async apply(rows: readonly Read[]): Promise<void> {
+  async apply(rows: readonly EventRow[]): Promise<void> {
     const stale = new Set<Listener>()
     const unsure = this.#atRecords(rows)
     for (const row of rows) {
       this.audience.projects.forget(row)
-      const concerns = rightsChangedBy(this.app.events, row)
+      const concerns = affectedActors(this.app.events, row)
       if (concerns) {
         this.#changes++
         for (const listener of this.crowd) if (concerns(listener.actor)) stale.add(listener)
@@ -48,7 +48,7 @@ export class LiveRights {
   async renew(listeners: Iterable<Listener>): Promise<void> {
     const byCredential = Map.groupBy(listeners, ({ credentialId }) => credentialId)
     for (const group of byCredential.values()) {
-      const renewed = await this.app.auth.again((group[0] as Listener).actor)
+      const renewed = await this.app.auth.renew((group[0] as Listener).actor)
       for (const listener of group) await this.#take(listener, renewed)
     }
   }
@@ -57,15 +57,15 @@ export class LiveRights {
    * Reads the rights of an opening connection. Connections of one credential that open at the same time share a read,
    * unless rights have changed since it began.
    */
-  opening(actor: Actor): Promise<Renewed> {
+  opening(actor: Actor): Promise<RenewedActor> {
     const id = actor.credentialId as string
-    return this.decide(() => {
-      const known = this.#opening.get(id)
+    return this.decideWhenStable(() => {
+      const known = this.#renewForOpening.get(id)
       if (known?.changes === this.#changes) return known.found
-      const found = this.app.auth.again(actor).finally(() => {
-        if (this.#opening.get(id)?.found === found) this.#opening.delete(id)
+      const found = this.app.auth.renew(actor).finally(() => {
+        if (this.#renewForOpening.get(id)?.found === found) this.#renewForOpening.delete(id)
       })
-      this.#opening.set(id, { changes: this.#changes, found })
+      this.#renewForOpening.set(id, { changes: this.#changes, found })
       return found
     })
   }
@@ -77,7 +77,7 @@ export class LiveRights {
   }
 
   /** Repeats a decision until no right changed during it. */
-  async decide<T>(decision: () => Promise<T>): Promise<T> {
+  async decideWhenStable<T>(decision: () => Promise<T>): Promise<T> {
     for (;;) {
       const changes = this.#changes
       const result = await decision()
@@ -86,17 +86,18 @@ export class LiveRights {
   }
 
   /** Returns the listeners of the records in these events: a record may have moved out of their sight. */
-  #atRecords(rows: readonly Read[]): Set<Listener> {
+  #atRecords(rows: readonly EventRow[]): Set<Listener> {
     const records = new Set(rows.flatMap(({ subjectId }) => (subjectId ? [`record:${subjectId}`] : [])))
     const found = new Set<Listener>()
     for (const record of records)
-      for (const topic of [record, presenceOf(record)]) for (const listener of this.crowd.on(topic)) found.add(listener)
-    for (const listener of this.crowd) if (!listener.presentAt.isDisjointFrom(records)) found.add(listener)
+      for (const topic of [record, presenceTopicOf(record)])
+        for (const listener of this.crowd.subscribersOf(topic)) found.add(listener)
+    for (const listener of this.crowd) if (!listener.presenceTopics.isDisjointFrom(records)) found.add(listener)
     if (found.size > 0) this.#changes++
     return found
   }
 
-  async #take(listener: Listener, renewed: Renewed): Promise<void> {
+  async #take(listener: Listener, renewed: RenewedActor): Promise<void> {
     if (listener.isClosed) return
     if ('ended' in renewed) return this.onEnded(listener, renewed.ended)
     listener.actor = renewed.actor
@@ -106,16 +107,16 @@ export class LiveRights {
   }
 
   async #recheck(listener: Listener): Promise<void> {
-    const topics = listener.topics.union(listener.presentAt)
+    const topics = listener.topics.union(listener.presenceTopics)
     if (topics.size === 0) return
-    const lost = await this.topics.refused(listener.actor, [...topics])
+    const lost = await this.topics.refusedTopics(listener.actor, [...topics])
     if (lost.size > 0 && !listener.isClosed) this.onRevoked(listener, [...lost])
   }
 }
 
 /** Whether the listener may lose a topic when this project changes. */
-const dependsOn = ({ topics, presentAt }: Listener, projectId: string | null): boolean =>
+const dependsOn = ({ topics, presenceTopics: presentAt }: Listener, projectId: string | null): boolean =>
   [...topics, ...presentAt].some((topic) => {
-    const place = placeOf(topic)
-    return place === `project:${projectId}` || (isPlace(place) && place.startsWith('record:'))
+    const place = baseTopicOf(topic)
+    return place === `project:${projectId}` || (isBaseTopic(place) && place.startsWith('record:'))
   })

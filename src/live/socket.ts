@@ -13,12 +13,12 @@ export interface Socket {
 /** The server's end of one WebSocket. */
 export interface Peer {
   receive(message: string | Uint8Array): void
-  drained(): void
-  left(code: number, reason: string): void
+  onDrain(): void
+  onClose(code: number, reason: string): void
 }
 
 /** Creates the server's end once the socket is open. */
-export type Accept = (socket: Socket) => Peer
+export type AcceptSocket = (socket: Socket) => Peer
 
 /** Data that Bun keeps with a socket, of the hub or of a feature that accepts sockets. */
-export type SocketData = { peer?: Peer } & ({ actor: Actor | undefined } | { readonly accept: Accept })
+export type SocketData = { peer?: Peer } & ({ actor: Actor | undefined } | { readonly accept: AcceptSocket })

@@ -1,5 +1,5 @@
 import type { Hub } from './hub.ts'
-import { type Closing, closing, type Listener, type Outlet } from './listener.ts'
+import { type ClientTransport, type CloseReason, closeReasons, type Listener } from './listener.ts'
 import type { Notice } from './messages.ts'
 
 const encoder = new TextEncoder()
@@ -14,7 +14,7 @@ const headers = {
 }
 
 /** A client of the hub that reads server-sent events. */
-export class SseClient implements Outlet {
+export class SseClient implements ClientTransport {
   readonly response: Response
   listener: Listener | undefined
   #controller!: ReadableStreamDefaultController<Uint8Array>
@@ -31,49 +31,52 @@ export class SseClient implements Outlet {
           this.#controller = controller
         },
         pull: () => this.#onRoom(),
-        cancel: () => this.left(),
+        cancel: () => this.onDisconnect(),
       },
       { highWaterMark: ROOM, size: (chunk) => chunk?.byteLength ?? 0 },
     )
     this.response = new Response(body, { headers })
   }
 
-  get waiting(): number {
+  get bufferedBytes(): number {
     return this.#isClosed ? 0 : ROOM - (this.#controller.desiredSize ?? ROOM)
   }
 
-  event(json: string, cursor: string): boolean {
+  sendEvent(json: string, cursor: string): boolean {
     this.#write(`id: ${cursor}\ndata: ${json}\n\n`)
-    return this.waiting === 0
+    return this.bufferedBytes === 0
   }
 
-  notice(notice: Notice): void {
+  sendNotice(sendNotice: Notice): void {
     // Only these notices set an id: a client that resumes by Last-Event-ID must not skip events it has not received.
-    const id = notice.op === 'tick' || notice.op === 'ready' || notice.op === 'reset' ? `id: ${notice.cursor}\n` : ''
-    this.#write(`event: ${notice.op}\n${id}data: ${JSON.stringify(notice)}\n\n`)
+    const id =
+      sendNotice.op === 'tick' || sendNotice.op === 'ready' || sendNotice.op === 'reset'
+        ? `id: ${sendNotice.cursor}\n`
+        : ''
+    this.#write(`event: ${sendNotice.op}\n${id}data: ${JSON.stringify(sendNotice)}\n\n`)
   }
 
   keepAlive(now: number): void {
     if (now - this.#writtenAt >= COMMENT_MS) this.#write(': keep-alive\n\n')
   }
 
-  close(why: Closing): void {
-    const [code, reason] = closing[why]
+  close(why: CloseReason): void {
+    const [code, reason] = closeReasons[why]
     this.#write(`event: close\ndata: ${JSON.stringify({ op: 'close', code, reason })}\n\n`)
     this.#end()
   }
 
-  left(): void {
+  onDisconnect(): void {
     this.#end()
-    if (this.listener) this.hub.left(this.listener)
+    if (this.listener) this.hub.onDisconnect(this.listener)
   }
 
   /** Called whenever the stream has room, also after a write that the client has not read. */
   #onRoom(): void {
-    const taken = this.#written - this.waiting
+    const taken = this.#written - this.bufferedBytes
     if (taken <= this.#taken) return
     this.#taken = taken
-    if (this.listener) this.hub.drained(this.listener)
+    if (this.listener) this.hub.onDrain(this.listener)
   }
 
   #end(): void {
@@ -94,7 +97,7 @@ export class SseClient implements Outlet {
       this.#written += bytes.byteLength
       this.#controller.enqueue(bytes)
     } catch {
-      this.left()
+      this.onDisconnect()
     }
   }
 }

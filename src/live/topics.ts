@@ -5,8 +5,8 @@ import { rightsOf } from '../auth/rights.ts'
 import { and } from '../db/conditions.ts'
 import type { AppEvent } from '../events/event.ts'
 import { mayRead } from '../records/readable.ts'
-import { type Audience, type Hearing, readsEverything, seesProject } from './audience.ts'
-import type { HubApp } from './following.ts'
+import { type Audience, type EventAccess, readsEverything, seesProject } from './audience.ts'
+import type { HubApp } from './hub-app.ts'
 
 /** What a client subscribes to: `organization:<id>`, `project:<id>`, `record:<id>`, `presence:<one of these>`, `me`. */
 export type Topic = string
@@ -14,13 +14,13 @@ export type Topic = string
 const PLACE = /^(organization|project|record):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 const PRESENCE = 'presence:'
 
-export const isPlace = (topic: Topic): boolean => PLACE.test(topic)
-export const isTopic = (topic: Topic): boolean => topic === 'me' || isPlace(placeOf(topic))
-export const isPresence = (topic: Topic): boolean => topic.startsWith(PRESENCE)
-export const presenceOf = (place: Topic): Topic => `${PRESENCE}${place}`
+export const isBaseTopic = (topic: Topic): boolean => PLACE.test(topic)
+export const isTopic = (topic: Topic): boolean => topic === 'me' || isBaseTopic(baseTopicOf(topic))
+export const isPresenceTopic = (topic: Topic): boolean => topic.startsWith(PRESENCE)
+export const presenceTopicOf = (place: Topic): Topic => `${PRESENCE}${place}`
 
 /** Returns the topic without `presence:`. It decides who may subscribe. */
-export const placeOf = (topic: Topic): Topic => (isPresence(topic) ? topic.slice(PRESENCE.length) : topic)
+export const baseTopicOf = (topic: Topic): Topic => (isPresenceTopic(topic) ? topic.slice(PRESENCE.length) : topic)
 
 /** Returns the topics of an event. */
 export const topicsOf = ({ organizationId, projectId, subjectId }: AppEvent): Topic[] =>
@@ -36,26 +36,29 @@ export const ownTopic = (userId: string): Topic => `me:${userId}`
 /**
  * Returns true if an event of the topics `of` is for a listener with this access that has subscribed to these topics.
  */
-export function isWanted(of: readonly Topic[], { shared, own }: Hearing, topics: ReadonlySet<Topic>): boolean {
+export function isWanted(of: readonly Topic[], { shared, own }: EventAccess, topics: ReadonlySet<Topic>): boolean {
   if (own) return true
   return shared && of.some((topic) => topics.has(topic))
 }
 
 /** Returns the topics that were not granted, as the client receives them. */
-export const refusals = (topics: readonly Topic[], granted: ReadonlySet<Topic>): { topic: Topic; code: string }[] =>
+export const topicRefusals = (
+  topics: readonly Topic[],
+  granted: ReadonlySet<Topic>,
+): { topic: Topic; code: string }[] =>
   [...new Set(topics)].flatMap((topic) =>
     granted.has(topic) ? [] : { topic, code: isTopic(topic) ? 'not_found' : 'invalid' },
   )
 
 /** Decides which topics an actor may subscribe to, by the actor's current rights. */
-export class Topics {
+export class TopicAccess {
   constructor(
     private readonly on: Pick<HubApp, 'db' | 'records' | 'watchable'>,
     private readonly audience: Audience,
   ) {}
 
-  async refused(actor: Actor, topics: readonly Topic[]): Promise<Set<Topic>> {
-    const places = new Map(topics.map((topic) => [topic, PLACE.exec(placeOf(topic))]))
+  async refusedTopics(actor: Actor, topics: readonly Topic[]): Promise<Set<Topic>> {
+    const places = new Map(topics.map((topic) => [topic, PLACE.exec(baseTopicOf(topic))]))
     const ids = (kind: string) => [...places.values()].flatMap((m) => (m?.[1] === kind ? [m[2] as string] : []))
     const projects = ids('project')
     const [, readable] = await Promise.all([

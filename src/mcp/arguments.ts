@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { type AppError, invalid } from '../errors.ts'
-import { priorities } from '../records/work.ts'
+import { priorities } from '../records/task-states.ts'
 import { array, int, oneOf, optional, text, time, title } from '../schema.ts'
 
 /**

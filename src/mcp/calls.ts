@@ -2,38 +2,38 @@ import { ProtocolError, ProtocolErrorCode, type RequestId } from '@modelcontextp
 import { type Ctx, contextOf } from '../action.ts'
 import type { Actor } from '../auth/actor.ts'
 import { scopeHolds } from '../auth/policy.ts'
-import { check, decode } from '../check.ts'
+import { check, decodeInput } from '../check.ts'
 import { AppError } from '../errors.ts'
 import type { Guard } from '../http/guard.ts'
 import { callReceived } from '../http/hooks.ts'
-import type { Owner } from '../live/connections.ts'
-import { namesNear } from '../records/near.ts'
+import type { Owner } from '../live/stream-connections.ts'
+import { findSimilarNames } from '../records/similar-names.ts'
 import type { App } from '../services.ts'
 import { withoutSecrets } from '../text/secrets.ts'
 import { logError, toAppError } from '../thrown.ts'
-import { type Arguments, type Catalogue, refusal } from './catalogue.ts'
-import { namesIn } from './names.ts'
-import type { Caller } from './protocol.ts'
+import { commonAuthorId, errorAttribution, resultAttribution, type UserNames } from './attribution.ts'
+import { type Arguments, type ToolCatalogue, toolRefusal } from './catalogue.ts'
+import type { ToolCaller } from './protocol.ts'
 import { applyCorrection, type Correctable, keepArguments } from './refusals/corrections.ts'
 import { explainErrors, nearestTool, summarizeErrors } from './refusals/mistakes.ts'
-import { failure, responseOf, success, type Told } from './result.ts'
-import type { Fields, Known } from './short.ts'
-import { authorOnce, type Names, sourceOf, sourceOfError } from './source.ts'
-import type { Call } from './streams/sse.ts'
-import { callOf, type Tool } from './tool.ts'
+import { type ToolOutput, toolFailure, toolSuccess, toRpcResponse } from './result.ts'
+import { findRecordNames } from './result-names.ts'
+import type { Fields, ResultContext } from './shorten-result.ts'
+import type { ToolCallMessage } from './streams/sse.ts'
+import { resolveCall, type Tool } from './tool.ts'
 
 const CALLS_AT_ONCE = 16
 const DRAIN_MS = 5_000
 
 /** Runs tools: limits, rights, input, result. */
-export class Calls {
+export class ToolCalls {
   readonly #running = new Map<string, number>()
 
   constructor(
     private readonly app: App,
     private readonly guard: Guard,
-    private readonly catalogue: Catalogue,
-    private readonly names: Names,
+    private readonly catalogue: ToolCatalogue,
+    private readonly names: UserNames,
   ) {}
 
   /**
@@ -44,23 +44,23 @@ export class Calls {
     const { name, arguments: args } = (params ?? {}) as { name?: unknown; arguments?: Arguments }
     const tool = actor.granted && typeof name === 'string' ? this.catalogue.get(name) : undefined
     if (!tool) return
-    const { action } = callOf(tool, typeof args === 'object' && args !== null ? args : {})
+    const { action } = resolveCall(tool, typeof args === 'object' && args !== null ? args : {})
     const { scope } = action.rule
     if (scope && !scopeHolds(actor.scopes, scope))
       throw new AppError('forbidden', `${tool.name} needs the scope ${scope}, which this token lacks.`, { scope })
   }
 
-  async run(name: string, args: Arguments, caller: Caller, signal: AbortSignal): Promise<Told> {
+  async run(name: string, args: Arguments, caller: ToolCaller, signal: AbortSignal): Promise<ToolOutput> {
     const { owner } = caller
     let correctable: Correctable | undefined
     try {
       const wait = this.guard.perToken.take(owner.credentialId)
-      if (wait > 0) throw this.guard.limited(this.guard.perToken, wait)
+      if (wait > 0) throw this.guard.limitError(this.guard.perToken, wait)
       const tool = this.catalogue.get(name)
       if (!tool) throw this.#unknownTool(name, caller)
       const { args: sent, errors: twice } = this.catalogue.read(tool, args)
-      const runs = callOf(tool, sent)
-      const refused = refusal(tool, caller.actor, caller.selection, runs)
+      const runs = resolveCall(tool, sent)
+      const refused = toolRefusal(tool, caller.actor, caller.selection, runs)
       if (refused) throw refused
       const { correction } = tool
       const corrected = correction && (await applyCorrection(this.#contextFor({}, caller, signal), correction, sent))
@@ -69,13 +69,19 @@ export class Calls {
       const found = twice.length > 0 ? twice : check(tool.input, given)
       const errors = found.length > 0 ? explainErrors(found, tool, this.catalogue.usable(caller)) : found
       if (errors.length > 0) throw new AppError('invalid', summarizeErrors(errors), { errors })
-      const input = decode(tool.input, given)
+      const input = decodeInput(tool.input, given)
       const ctx = this.#contextFor(input, caller, signal)
       await callReceived.call(ctx, namedIn(input))
       const { result, shown } = await this.#limited(owner, () => tool.run(ctx, input as never))
-      const source = await sourceOf(ctx, { name: tool.name, action: runs.action }, { result, shown }, this.names, input)
+      const source = await resultAttribution(
+        ctx,
+        { name: tool.name, action: runs.action },
+        { result, shown },
+        this.names,
+        input,
+      )
       const known = await knownFor(ctx, tool, input, shown)
-      return success(shown, tool, { ...known, author: authorOnce(result, source, ctx.actor) }, source)
+      return toolSuccess(shown, tool, { ...known, author: commonAuthorId(result, source, ctx.actor) }, source)
     } catch (thrown) {
       if (thrown instanceof ProtocolError) throw thrown
       return this.#failed(toAppError(thrown), { name, args, correctable }, caller, signal)
@@ -86,26 +92,31 @@ export class Calls {
   async #failed(
     error: AppError,
     { name, args, correctable }: { name: string; args: Arguments; correctable: Correctable | undefined },
-    caller: Caller,
+    caller: ToolCaller,
     signal: AbortSignal,
-  ): Promise<Told> {
+  ): Promise<ToolOutput> {
     const { requestId } = caller
     logError(this.app.log, error, { requestId, tool: name })
     const { subject } = error.details
     const ctx = this.#contextFor({}, caller, signal)
     // A failure of these lookups must not hide the error.
-    const near = subject ? await namesNear(ctx, subject).catch(() => []) : []
+    const near = subject ? await findSimilarNames(ctx, subject).catch(() => []) : []
     const kept = correctable && (await keepArguments(ctx, correctable, error).catch(() => undefined))
     const usable = new Set(this.catalogue.usable(caller).map((tool) => tool.name))
-    const source = sourceOfError(name, error, args)
+    const source = errorAttribution(name, error, args)
     const tool = this.catalogue.get(name)?.name ?? name
-    return failure(error, { tool, requestId, usable, near, source, kept })
+    return toolFailure(error, { tool, requestId, usable, near, source, kept })
   }
 
   /** Returns a JSON-RPC response. Bypasses the SDK, whose checks of every message cost more than the rest of a call. */
-  async respond(id: RequestId, params: Call['params'], caller: Caller, signal: AbortSignal): Promise<string> {
+  async respond(
+    id: RequestId,
+    params: ToolCallMessage['params'],
+    caller: ToolCaller,
+    signal: AbortSignal,
+  ): Promise<string> {
     try {
-      return responseOf(id, await this.run(params.name, params.arguments ?? {}, caller, signal))
+      return toRpcResponse(id, await this.run(params.name, params.arguments ?? {}, caller, signal))
     } catch (thrown) {
       const known = thrown instanceof ProtocolError
       if (!known) this.app.log.error('tool call failed', { requestId: caller.requestId, error: thrown })
@@ -122,14 +133,14 @@ export class Calls {
     while (this.#running.size > 0 && Date.now() < deadline) await Bun.sleep(20)
   }
 
-  #unknownTool(name: string, caller: Caller): ProtocolError {
+  #unknownTool(name: string, caller: ToolCaller): ProtocolError {
     const meant = nearestTool(name, this.catalogue.usable(caller))
     const next = meant ? `Did you mean ${meant}?` : 'tools/list lists your tools.'
     const text = `Unknown tool: ${withoutSecrets(name).slice(0, 100)}. ${next}`
     return new ProtocolError(ProtocolErrorCode.InvalidParams, text)
   }
 
-  #contextFor(input: Arguments, caller: Caller, signal: AbortSignal): Ctx {
+  #contextFor(input: Arguments, caller: ToolCaller, signal: AbortSignal): Ctx {
     const { idempotencyKey, expectedVersion } = input as { idempotencyKey?: string; expectedVersion?: number }
     const { actor, requestId, from, userAgent, connection } = caller
     const call = { requestId, from, userAgent, connection, idempotencyKey, expectedVersion, signal }
@@ -163,10 +174,10 @@ function namedIn({ session, task, tasks }: Arguments): { session?: string; tasks
   }
 }
 
-async function knownFor(ctx: Ctx, tool: Tool, sent: Fields, answer: unknown): Promise<Known> {
+async function knownFor(ctx: Ctx, tool: Tool, sent: Fields, answer: unknown): Promise<ResultContext> {
   const { agent, userId, projectId } = ctx.actor
   return {
-    names: await namesIn(ctx, tool.name, answer),
+    names: await findRecordNames(ctx, tool.name, answer),
     me: agent?.id ?? userId ?? undefined,
     oneProject: sent.project !== undefined,
     project: projectId ?? undefined,

@@ -1,16 +1,16 @@
 import type { Tool as ListedTool } from '@modelcontextprotocol/server'
 import { TypeGuard } from '@sinclair/typebox'
 import type { Actor } from '../auth/actor.ts'
-import { refusalOf, refused } from '../auth/policy.ts'
+import { ruleRefusal, toRefusalError } from '../auth/policy.ts'
 import { AppError, type FieldError } from '../errors.ts'
 import { parseJson } from '../http/body.ts'
 import { object, optional, type TObject, type TSchema } from '../schema.ts'
-import { currentName, renamed } from './former-names.ts'
+import { currentName, renameFormerArguments } from './former-names.ts'
 import type { Tool } from './tool.ts'
 import { includesTool, toolsetNames } from './toolsets.ts'
 
 /** The tools that a connection selects by its address: `?toolsets=core,notes&readonly=1`. */
-export interface Selection {
+export interface ToolSelection {
   readonly toolsets: readonly string[]
   readonly readOnly: boolean
 }
@@ -29,7 +29,7 @@ export type Arguments = Record<string, unknown>
 const CACHED_LISTS = 500
 
 /** All tools, in the order that clients see, with their schemas converted once. */
-export class Catalogue {
+export class ToolCatalogue {
   readonly #entries: ReadonlyMap<string, Entry>
   readonly #toolsets: ReadonlySet<string>
   readonly #lists = new Map<string, ListedTool[]>()
@@ -50,11 +50,11 @@ export class Catalogue {
 
   /** Returns what a client shows its model of the tool, for a token that may do everything. */
   text(name: string): string {
-    return textOf((this.#entries.get(name) as Entry).listed)
+    return toolText((this.#entries.get(name) as Entry).listed)
   }
 
   /** Reads the selection from the query. Throws for an unknown toolset: a misspelt one must not look empty. */
-  selection(query: URLSearchParams): Selection {
+  selection(query: URLSearchParams): ToolSelection {
     const toolsets = (query.get('toolsets') ?? '')
       .split(',')
       .map((t) => t.trim())
@@ -70,24 +70,26 @@ export class Catalogue {
   }
 
   /** Returns the tools that a caller may use. */
-  usable({ actor, selection }: { actor: Actor; selection: Selection }): Tool[] {
-    return [...this.#entries.values()].flatMap(({ tool }) => (refusal(tool, actor, selection) ? [] : [tool]))
+  usable({ actor, selection }: { actor: Actor; selection: ToolSelection }): Tool[] {
+    return [...this.#entries.values()].flatMap(({ tool }) => (toolRefusal(tool, actor, selection) ? [] : [tool]))
   }
 
   /** Returns the cache key of `list`. */
-  key(actor: Actor, { toolsets, readOnly }: Selection): string {
+  key(actor: Actor, { toolsets, readOnly }: ToolSelection): string {
     const role = actor.organizationId ? actor.memberships.get(actor.organizationId) : undefined
     const limited = actor.projects !== undefined
     return JSON.stringify([actor.kind, actor.scopes, actor.admin, role, actor.toolsets, limited, toolsets, readOnly])
   }
 
-  list(actor: Actor, selection: Selection): ListedTool[] {
+  list(actor: Actor, selection: ToolSelection): ListedTool[] {
     const key = this.key(actor, selection)
     const known = this.#lists.get(key)
     if (known) return known
     const list = [...this.#entries.values()]
-      .filter(({ tool }) => !refusal(tool, actor, selection))
-      .map(({ tool, listed, reading }) => (reading && refusal(tool, actor, selection, tool.writing) ? reading : listed))
+      .filter(({ tool }) => !toolRefusal(tool, actor, selection))
+      .map(({ tool, listed, reading }) =>
+        reading && toolRefusal(tool, actor, selection, tool.writing) ? reading : listed,
+      )
     if (this.#lists.size >= CACHED_LISTS) this.#lists.delete(this.#lists.keys().next().value as string)
     this.#lists.set(key, list)
     return list
@@ -103,7 +105,7 @@ export class Catalogue {
       const isJson = typeof value === 'string' && /^\s*[[{]/.test(value)
       return [name, isJson && structured.includes(currentName(tool.input, name)) ? parsedOr(value) : value]
     })
-    return renamed(tool.input, Object.fromEntries(parsed))
+    return renameFormerArguments(tool.input, Object.fromEntries(parsed))
   }
 }
 
@@ -117,10 +119,10 @@ function parsedOr(text: string): unknown {
 }
 
 /** Returns why this connection may not use the tool, or undefined. Used for listing and for calling. */
-export function refusal(
+export function toolRefusal(
   tool: Tool,
   actor: Actor,
-  { toolsets, readOnly }: Selection,
+  { toolsets, readOnly }: ToolSelection,
   { name = tool.name, action }: { name?: string; action: Tool['action'] } = tool,
 ): AppError | undefined {
   const granted = actor.toolsets ?? []
@@ -139,32 +141,36 @@ export function refusal(
       'forbidden',
       `${name} writes, and this connection is read-only. Connect without ?readonly=1 to use it.`,
     )
-  const byRule = refusalOf(actor, action.rule, name, () => new Date())
-  return byRule && refused(byRule)
+  const byRule = ruleRefusal(actor, action.rule, name, () => new Date())
+  return byRule && toRefusalError(byRule)
 }
 
 /** Returns what a client shows its model of a listed tool. */
-export const textOf = ({ name, description, inputSchema }: ListedTool): string =>
+export const toolText = ({ name, description, inputSchema }: ListedTool): string =>
   JSON.stringify({ name, description, inputSchema })
 
 /** Returns what a client shows its model of the tool: for a token that may do everything, and for one that may read. */
 export function toolTexts(tool: Tool): [string, ...string[]] {
   const { listed, reading } = entryOf(tool)
-  return [textOf(listed), ...(reading ? [textOf(reading)] : [])]
+  return [toolText(listed), ...(reading ? [toolText(reading)] : [])]
 }
 
 function entryOf(tool: Tool): Entry {
   const { writing, unlisted = [] } = tool
-  const input = simplified(tool)
+  const input = simplifiedInput(tool)
   const shown = writing?.fields.some((field) => !unlisted.includes(field))
-  const read = listed(tool, tool.action, without(input, [...(writing?.fields ?? []), ...unlisted, 'idempotencyKey']))
-  const entry = { tool, structured: structured(tool.input) }
+  const read = toListedTool(
+    tool,
+    tool.action,
+    without(input, [...(writing?.fields ?? []), ...unlisted, 'idempotencyKey']),
+  )
+  const entry = { tool, structured: structuredArguments(tool.input) }
   if (writing && !shown) return { ...entry, listed: read }
-  const whole = listed(tool, writing?.action ?? tool.action, without(input, unlisted))
+  const whole = toListedTool(tool, writing?.action ?? tool.action, without(input, unlisted))
   return { ...entry, listed: whole, ...(writing && { reading: read }) }
 }
 
-const simplified = ({ input, listedAs = {} }: Tool): TObject =>
+const simplifiedInput = ({ input, listedAs = {} }: Tool): TObject =>
   object(
     Object.fromEntries(
       Object.entries(input.properties).map(([name, schema]) => {
@@ -177,13 +183,13 @@ const simplified = ({ input, listedAs = {} }: Tool): TObject =>
 const without = ({ properties }: TObject, names: readonly string[]): TObject =>
   object(Object.fromEntries(Object.entries(properties).filter(([name]) => !names.includes(name))))
 
-function listed({ name, title, description }: Tool, action: Tool['action'], input: TObject): ListedTool {
+function toListedTool({ name, title, description }: Tool, action: Tool['action'], input: TObject): ListedTool {
   const readOnlyHint = action.kind === 'read'
   return {
     name,
     title,
     description,
-    inputSchema: plain(input) as ListedTool['inputSchema'],
+    inputSchema: toJsonSchema(input) as ListedTool['inputSchema'],
     annotations: {
       readOnlyHint,
       destructiveHint: !readOnlyHint && action.hints.destructive === true,
@@ -194,7 +200,7 @@ function listed({ name, title, description }: Tool, action: Tool['action'], inpu
 }
 
 /** Returns a TypeBox schema as plain JSON Schema that model APIs accept, without parts that only cost tokens. */
-const plain = (schema: TObject): unknown =>
+const toJsonSchema = (schema: TObject): unknown =>
   JSON.parse(JSON.stringify(schema), (key, value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
     if (Array.isArray(value.examples)) delete value.examples
@@ -220,19 +226,19 @@ function removeGenerousLimits(schema: Record<string, unknown>): void {
   const { type, items, pattern, maxItems, maxLength, minimum, maximum } = schema as TSchema
   const isTitle = type === 'string' && pattern === '\\S' && maxLength === 200
   const isOfRecords = type === 'array' && (items?.type === 'object' || items?.anyOf !== undefined)
-  if (!isTitle) remove(schema, 'maxLength')
-  if (items?.enum || maxItems > (isOfRecords ? 50 : 49)) remove(schema, 'maxItems')
-  for (const name of ['minLength', 'minItems', 'uniqueItems']) remove(schema, name)
-  if (type === 'number' && minimum <= 1) remove(schema, 'minimum')
-  if (type === 'number' && maximum >= 1000) remove(schema, 'maximum')
+  if (!isTitle) removeLimit(schema, 'maxLength')
+  if (items?.enum || maxItems > (isOfRecords ? 50 : 49)) removeLimit(schema, 'maxItems')
+  for (const name of ['minLength', 'minItems', 'uniqueItems']) removeLimit(schema, name)
+  if (type === 'number' && minimum <= 1) removeLimit(schema, 'minimum')
+  if (type === 'number' && maximum >= 1000) removeLimit(schema, 'maximum')
 }
 
 /** Removes a limit. An argument may have the same name as one. */
-function remove(schema: Record<string, unknown>, name: string): void {
+function removeLimit(schema: Record<string, unknown>, name: string): void {
   if (typeof schema[name] !== 'object') delete schema[name]
 }
 
-const structured = (input: TObject): string[] =>
+const structuredArguments = (input: TObject): string[] =>
   Object.entries(input.properties as Record<string, TSchema>)
     .filter(([, schema]) => {
       const types = ((schema.anyOf as TSchema[] | undefined) ?? [schema]).filter((s) => s.const === undefined)

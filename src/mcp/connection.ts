@@ -5,7 +5,7 @@ import { clients } from '../clients.ts'
 import type { App } from '../services.ts'
 import { visibleText } from '../text/text.ts'
 import { clientIntroduced, connectionChanged } from './hooks.ts'
-import type { Message } from './streams/sse.ts'
+import type { McpMessage } from './streams/sse.ts'
 
 /**
  * A connection distinguishes the windows of one token, which matters for who works on a task. It is the SSE stream, the
@@ -17,32 +17,32 @@ const NAME = /^[\x21-\x7e]{8,128}$/
 export const newConnection = (): string => Buffer.from(crypto.getRandomValues(new Uint8Array(18))).toString('base64url')
 
 /** Returns the name if it is a usable one. */
-const named = (name: string | null): string | undefined => (name && NAME.test(name) ? name : undefined)
+const validName = (name: string | null): string | undefined => (name && NAME.test(name) ? name : undefined)
 
 /** Returns the connection that a request of Streamable HTTP belongs to. */
 export const connectionOf = ({ headers }: Request): string | undefined =>
-  (headers.get('mcp-protocol-version') ?? '') >= '2026' ? undefined : named(headers.get('mcp-session-id'))
+  (headers.get('mcp-protocol-version') ?? '') >= '2026' ? undefined : validName(headers.get('mcp-session-id'))
 
 /** Returns the name that the client of an SSE stream chose: a bridge keeps it when it connects again. */
-export const chosenName = (url: URL): string | undefined => named(url.searchParams.get('connection'))
+export const chosenConnection = (url: URL): string | undefined => validName(url.searchParams.get('connection'))
 
 const CLIENT_LENGTH = 60
 const VERSION_LENGTH = 40
-const plain = (text: string): string => visibleText(text).replace(/\s+/g, ' ').trim()
+const plainText = (text: string): string => visibleText(text).replace(/\s+/g, ' ').trim()
 
 /** Returns the name of a program as people know it: `claude-code` is Claude Code. */
 function programOf({ name, title }: Record<string, unknown>): string | undefined {
   if (typeof name !== 'string') return undefined
   const known = Object.entries(clients).find(([id]) => id === name.toLowerCase())?.[1].title
   const given = typeof title === 'string' && title !== '' ? title : name
-  return (known ?? plain(given)).slice(0, CLIENT_LENGTH) || undefined
+  return (known ?? plainText(given)).slice(0, CLIENT_LENGTH) || undefined
 }
 
 const MOST_KNOWN = 10_000
 const CLIENT_INFO = 'io.modelcontextprotocol/clientInfo'
 
 /** Reports to the features that connections close or open again, and which program uses a token. */
-export class Reports {
+export class ConnectionReports {
   /** Reports are handled one after the other, so that closing and opening keep their order. */
   #last: Promise<unknown> = Promise.resolve()
   /** Credentials whose use was reported, with the program as it called itself. */
@@ -60,7 +60,7 @@ export class Reports {
    * Reports the first use of a token, and each program that uses it. Programs name themselves in `initialize` or, since
    * 2026-07-28, in any request.
    */
-  async client(actor: Actor, { method, params }: Message): Promise<void> {
+  async client(actor: Actor, { method, params }: McpMessage): Promise<void> {
     const { credentialId } = actor
     if (!credentialId) return
     const { clientInfo, _meta } = (params ?? {}) as { clientInfo?: unknown; _meta?: Record<string, unknown> }
@@ -73,7 +73,7 @@ export class Reports {
     if (this.#introduced.size > MOST_KNOWN) this.#introduced.delete(this.#introduced.keys().next().value as string)
     const client = info && programOf(info)
     const version =
-      client && typeof info.version === 'string' ? plain(info.version).slice(0, VERSION_LENGTH) : undefined
+      client && typeof info.version === 'string' ? plainText(info.version).slice(0, VERSION_LENGTH) : undefined
     const program = { ...(client && { client }), ...(version && { version }) }
     await this.#then(() => clientIntroduced.call(contextOf(this.app, actor), program))
   }

@@ -1,7 +1,7 @@
 import counts from '../../.cache/tool-tokens.json'
 import type { Actor } from '../auth/actor.ts'
 import type { ToolCosts as Costs, ToolCost } from '../services.ts'
-import { Catalogue, textOf } from './catalogue.ts'
+import { ToolCatalogue, toolText } from './catalogue.ts'
 import type { Tool } from './tool.ts'
 import { includesTool, toolsetNames } from './toolsets.ts'
 
@@ -20,18 +20,18 @@ const costOf = (texts: readonly string[]): ToolCost => ({
 
 /** The token cost of tool lists. Builds the catalogue on demand, because few servers need it. */
 export class ToolCosts implements Costs {
-  #built: Catalogue | undefined
+  #built: ToolCatalogue | undefined
 
   constructor(private readonly tools: readonly Tool[]) {}
 
-  get #catalogue(): Catalogue {
-    this.#built ??= new Catalogue(this.tools)
+  get #catalogue(): ToolCatalogue {
+    this.#built ??= new ToolCatalogue(this.tools)
     return this.#built
   }
 
   /** Returns the cost of the list that this actor gets. */
-  of(actor: Actor): ToolCost {
-    return costOf(this.#catalogue.list(actor, { toolsets: [], readOnly: false }).map(textOf))
+  forActor(actor: Actor): ToolCost {
+    return costOf(this.#catalogue.list(actor, { toolsets: [], readOnly: false }).map(toolText))
   }
 
   /** Returns the cost of all tools that toolsets select, for a token that may do everything. None selects all. */

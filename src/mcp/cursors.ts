@@ -1,6 +1,6 @@
 import type { Ctx } from '../action.ts'
 import { AppError } from '../errors.ts'
-import { checkDigits } from '../records/cursor.ts'
+import { hashDigits } from '../records/cursor.ts'
 
 type Input = Record<string, unknown>
 
@@ -10,7 +10,7 @@ const SEAL = 2
 /** Returns the digits for a list: of this tool, with these arguments, for this user in this team. */
 function sealOf({ actor }: Ctx, tool: string, { cursor: _, limit: __, ...input }: Input, place: string): string {
   const filters = Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1))
-  return checkDigits(JSON.stringify([tool, actor.organizationId, actor.userId, filters, place]), SEAL)
+  return hashDigits(JSON.stringify([tool, actor.organizationId, actor.userId, filters, place]), SEAL)
 }
 
 /** Returns the arguments with the cursor as the action takes it. Refuses a cursor of another list. */

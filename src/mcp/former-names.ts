@@ -28,7 +28,7 @@ export function currentName({ properties }: TObject, name: string): string {
  * Returns the arguments by their current names, here and in nested objects. An argument that is given by two names is
  * an error. `tag: 'ops'` is `tags: ['ops']`.
  */
-export function renamed(schema: TObject, args: Fields, at = ''): { args: Fields; errors: FieldError[] } {
+export function renameFormerArguments(schema: TObject, args: Fields, at = ''): { args: Fields; errors: FieldError[] } {
   const errors: FieldError[] = []
   const earlier = new Map<string, string>()
   const out = Object.entries(args).map(([given, value]) => {
@@ -36,15 +36,15 @@ export function renamed(schema: TObject, args: Fields, at = ''): { args: Fields;
     const field = Object.hasOwn(schema.properties, name) ? (schema.properties[name] as TSchema) : undefined
     const other = given !== name
     const also = Object.hasOwn(args, name) ? name : earlier.get(name)
-    if (other && also !== undefined) errors.push(twice(at, [given, also], name))
+    if (other && also !== undefined) errors.push(duplicateError(at, [given, also], name))
     earlier.set(name, given)
     const single = other && field?.type === 'array' && typeof value === 'string' && !isList(value)
-    return [name, field ? inner(field, single ? [value] : value, `${at}/${name}`, errors) : value]
+    return [name, field ? renameNested(field, single ? [value] : value, `${at}/${name}`, errors) : value]
   })
   return { args: Object.fromEntries(out), errors }
 }
 
-const twice = (at: string, [given, also]: [string, string], name: string): FieldError => ({
+const duplicateError = (at: string, [given, also]: [string, string], name: string): FieldError => ({
   pointer: `${at}/${given}`,
   code: 'twice',
   message: `${given} and ${also} are the same argument. Send only ${name}.`,
@@ -52,16 +52,16 @@ const twice = (at: string, [given, also]: [string, string], name: string): Field
 
 const isList = (text: string): boolean => /^\s*\[/.test(text)
 
-function inner(schema: TSchema, value: unknown, at: string, errors: FieldError[]): unknown {
+function renameNested(schema: TSchema, value: unknown, at: string, errors: FieldError[]): unknown {
   if (Array.isArray(value) && schema.items) {
     const items = schema.items as TSchema
-    return value.map((item, i) => inner(items, item, `${at}/${i}`, errors))
+    return value.map((item, i) => renameNested(items, item, `${at}/${i}`, errors))
   }
   if (typeof value !== 'object' || value === null) return value
   const options = (schema.anyOf as TSchema[] | undefined) ?? [schema]
   const object = options.find((option) => option.type === 'object' && option.properties) as TObject | undefined
   if (!object) return value
-  const found = renamed(object, value as Fields, at)
+  const found = renameFormerArguments(object, value as Fields, at)
   errors.push(...found.errors)
   return found.args
 }

@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts'
 import { readBytes } from '../http/body.ts'
 import type { App } from '../services.ts'
-import type { Sender } from './protocol.ts'
+import type { MessageSender } from './protocol.ts'
 
 /** The path for messages that arrived at another instance. */
 export const HANDOVER_PATH = '/internal/mcp/messages'
@@ -44,7 +44,11 @@ export class Handover {
    * Sends a message to the instance that holds its session, and returns that instance's response; undefined if there is
    * no such instance. The credential goes along, so the other instance checks all rights itself.
    */
-  async send(request: Request, sessionId: string, { owner, requestId, from }: Sender): Promise<Response | undefined> {
+  async send(
+    request: Request,
+    sessionId: string,
+    { owner, requestId, from }: MessageSender,
+  ): Promise<Response | undefined> {
     const address = this.#holderOf(sessionId, owner.credentialId)
     if (!address) return undefined
     const body = await readBytes(request, this.app.config.MAX_BODY_BYTES)

@@ -1,6 +1,6 @@
 import { toolNames } from './toolsets.ts'
 
-export interface Reader {
+export interface InstructionsReader {
   /** The names of the tools that the caller sees. */
   readonly tools: ReadonlySet<string>
   /** Whether any of them changes something. */
@@ -65,7 +65,7 @@ const renewal = (expiresAt: string): string =>
  * Returns what a client is told when it connects. Clients cut it at 2,048 characters; some show it to the model first.
  * A client whose token expires within a week reads that first.
  */
-export function instructionsFor({ tools, writes, project, expiresAt }: Reader): string {
+export function instructionsFor({ tools, writes, project, expiresAt }: InstructionsReader): string {
   const [first = [], ...others] = paragraphs
   const warning = expiresSoon(expiresAt) ? [[renewal(expiresAt)]] : []
   const own = project

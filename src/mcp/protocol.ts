@@ -7,50 +7,50 @@ import {
   type ServerOptions,
 } from '@modelcontextprotocol/server'
 import type { Actor } from '../auth/actor.ts'
-import type { Seen } from '../http/guard.ts'
-import { unwatch, watch } from '../live/audience.ts'
-import type { Owner } from '../live/connections.ts'
+import type { RequestFacts } from '../http/guard.ts'
+import { unwatchResource, watchResource } from '../live/audience.ts'
+import type { Owner } from '../live/stream-connections.ts'
 import type { App } from '../services.ts'
 import { logError, toAppError } from '../thrown.ts'
 import { version } from '../version.ts'
-import type { Arguments, Catalogue, Selection } from './catalogue.ts'
-import type { Asking, Offer } from './offer.ts'
-import type { Open } from './streams/streams.ts'
+import type { Arguments, ToolCatalogue, ToolSelection } from './catalogue.ts'
+import type { McpCaller, ResourcesAndPrompts } from './resources-and-prompts.ts'
+import type { OpenStream } from './streams/streams.ts'
 
 /** Who sent a message. */
-export interface Sender {
+export interface MessageSender {
   readonly requestId: string
-  readonly from: Seen
+  readonly from: RequestFacts
   readonly actor: Actor
   readonly owner: Owner
   readonly userAgent: string | null
 }
 
 /** A sender and the selection of their connection. */
-export interface Caller extends Sender {
-  readonly selection: Selection
+export interface ToolCaller extends MessageSender {
+  readonly selection: ToolSelection
   /** What the client is told when it connects. Only with messages that ask for it. */
   readonly instructions?: string
   /** See `connection.ts`. */
   readonly connection?: string
 }
 
-export interface Behind {
+export interface McpBackend {
   readonly app: App
-  readonly catalogue: Catalogue
-  readonly offer: Offer
-  asking(caller: Caller): Asking
-  call(name: string, args: Arguments, caller: Caller, signal: AbortSignal): Promise<CallToolResult>
+  readonly catalogue: ToolCatalogue
+  readonly offer: ResourcesAndPrompts
+  asking(caller: ToolCaller): McpCaller
+  call(name: string, args: Arguments, caller: ToolCaller, signal: AbortSignal): Promise<CallToolResult>
 }
 
 /** How the client receives notifications: on its own stream, on a stream that it opens for this, or not at all. */
-export type Delivery = 'stream' | 'listen' | 'none'
+export type NotificationChannel = 'stream' | 'listen' | 'none'
 
 const cacheHint = { ttlMs: 300_000, cacheScope: 'private' } as const
 /** Records change at any time, so clients must not cache them. */
 const fresh = { ttlMs: 0, cacheScope: 'private' } as const
 
-const optionsOf = (delivery: Delivery): ServerOptions => ({
+const optionsOf = (delivery: NotificationChannel): ServerOptions => ({
   capabilities: {
     tools: { listChanged: true },
     prompts: delivery === 'none' ? {} : { listChanged: true },
@@ -75,11 +75,15 @@ interface Connecting {
   /** What the client is told when it connects. */
   instructions?: string
   /** The stream of the connection, if there is one. */
-  open?: Open
+  open?: OpenStream
 }
 
 /** Creates the server of the SDK, which handles the handshake, lists, and every message of Streamable HTTP. */
-export function newServer(behind: Behind, delivery: Delivery, { instructions, open }: Connecting = {}): Server {
+export function newServer(
+  behind: McpBackend,
+  delivery: NotificationChannel,
+  { instructions, open }: Connecting = {},
+): Server {
   const { catalogue, offer, call } = behind
   const server = new Server(identity, { ...options[delivery], ...(instructions && { instructions }) })
   const offered = offering(behind)
@@ -115,11 +119,11 @@ export function newServer(behind: Behind, delivery: Delivery, { instructions, op
   return server
 }
 
-type Offered = <T>(info: AuthInfo | undefined, work: (asking: Asking) => Promise<T>) => Promise<T>
+type Offered = <T>(info: AuthInfo | undefined, work: (asking: McpCaller) => Promise<T>) => Promise<T>
 
 /** Returns a function that hides internal errors from the caller; the log has them under the id of the request. */
 const offering =
-  ({ app, asking }: Behind): Offered =>
+  ({ app, asking }: McpBackend): Offered =>
   async (info, work) => {
     const caller = callerOf(info)
     try {
@@ -133,29 +137,29 @@ const offering =
     }
   }
 
-function addSubscriptions(server: Server, offer: Offer, offered: Offered, open: Open): void {
+function addSubscriptions(server: Server, offer: ResourcesAndPrompts, offered: Offered, open: OpenStream): void {
   server.setRequestHandler('resources/subscribe', ({ params: { uri } }, ctx) =>
     offered(ctx.http?.authInfo, async (who) => {
-      watch(open.watched, await offer.subject(uri, who), uri)
+      watchResource(open.watched, await offer.subject(uri, who), uri)
       return {}
     }),
   )
   server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
-    unwatch(open.watched, uri)
+    unwatchResource(open.watched, uri)
     return {}
   })
 }
 
 /** Carries the caller through the SDK to the handlers. The SDK does not get the token. */
-export const authInfoOf = (caller: Caller): AuthInfo => ({
+export const authInfoOf = (caller: ToolCaller): AuthInfo => ({
   token: '',
   clientId: caller.owner.credentialId,
   scopes: [],
   extra: { caller },
 })
 
-export function callerOf(info: AuthInfo | undefined): Caller {
+export function callerOf(info: AuthInfo | undefined): ToolCaller {
   const caller = info?.extra?.caller
   if (!caller) throw new Error('A message without its caller')
-  return caller as Caller
+  return caller as ToolCaller
 }

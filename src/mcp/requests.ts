@@ -1,21 +1,21 @@
 import { isJsonContentType } from '@modelcontextprotocol/server'
-import { baseOf, challengeOf, programsSignIn } from '../address.ts'
+import { authChallenge, baseUrl, programsSignIn } from '../address.ts'
 import { networkOf } from '../auth/limits.ts'
 import { prefixes } from '../auth/secrets.ts'
 import { AppError } from '../errors.ts'
 import { parseJson, readBytes } from '../http/body.ts'
-import type { Guard, Seen } from '../http/guard.ts'
+import type { Guard, RequestFacts } from '../http/guard.ts'
 import { problemResponse } from '../http/problem.ts'
 import type { App } from '../services.ts'
 import { logError, toAppError } from '../thrown.ts'
-import type { Sender } from './protocol.ts'
-import type { Message } from './streams/sse.ts'
+import type { MessageSender } from './protocol.ts'
+import type { McpMessage } from './streams/sse.ts'
 
 const HOW = 'Create one in the settings.'
 const newToken = { next: [{ route: 'POST /api/mcp-tokens', command: 'tutti connect <program>' }] }
 
 /** Handles a request up to the JSON-RPC message: identifies the sender and reads the body. */
-export class Requests {
+export class McpRequests {
   #stopping = false
 
   constructor(
@@ -34,7 +34,7 @@ export class Requests {
    */
   async answer(
     request: Request,
-    work: (sender: Sender, url: URL) => Promise<Response>,
+    work: (sender: MessageSender, url: URL) => Promise<Response>,
     asked?: string,
   ): Promise<Response> {
     const url = new URL(request.url)
@@ -47,7 +47,7 @@ export class Requests {
     } catch (thrown) {
       let error = toAppError(thrown)
       const wait = error.status === 401 ? this.guard.perNetwork.take(networkOf(seen.ip)) : 0
-      if (wait > 0) error = this.guard.limited(this.guard.perNetwork, wait)
+      if (wait > 0) error = this.guard.limitError(this.guard.perNetwork, wait)
       logError(this.app.log, error, { requestId: seen.requestId, method: request.method, path: url.pathname })
       const response = problemResponse(error, url.pathname, seen.requestId, {}, request)
       const challenge = this.#challenge(error, request, url)
@@ -62,14 +62,14 @@ export class Requests {
    */
   #challenge({ status, details }: AppError, request: Request, { pathname }: URL): string | undefined {
     if (pathname !== '/mcp' || !programsSignIn(this.app)) return undefined
-    const base = baseOf(this.app, request)
-    if (status === 401) return challengeOf(base, 'read write')
+    const base = baseUrl(this.app, request)
+    if (status === 401) return authChallenge(base, 'read write')
     return status === 403 && details.scope
-      ? challengeOf(base, details.scope.endsWith('write') ? 'read write' : 'read', 'error="insufficient_scope", ')
+      ? authChallenge(base, details.scope.endsWith('write') ? 'read write' : 'read', 'error="insufficient_scope", ')
       : undefined
   }
 
-  async read(request: Request): Promise<Message> {
+  async read(request: Request): Promise<McpMessage> {
     if (!isJsonContentType(request.headers.get('content-type')))
       throw new AppError('unsupported_media', 'Send JSON-RPC with "Content-Type: application/json".')
     const message = parseJson(await readBytes(request, this.app.config.MAX_BODY_BYTES))
@@ -81,23 +81,23 @@ export class Requests {
   }
 
   /** Checks the token again once the message has arrived: sending it may have taken half a minute. */
-  async refreshed(sender: Sender): Promise<Sender> {
-    return { ...sender, actor: await this.app.auth.look(sender.owner.secret) }
+  async withFreshRights(sender: MessageSender): Promise<MessageSender> {
+    return { ...sender, actor: await this.app.auth.lookUp(sender.owner.secret) }
   }
 
   /** Counts a plain request. Tool calls have their own limit, reported in their result. */
-  count({ owner }: Sender): void {
+  count({ owner }: MessageSender): void {
     const wait = this.guard.perCredential.take(owner.credentialId)
-    if (wait > 0) throw this.guard.limited(this.guard.perCredential, wait)
+    if (wait > 0) throw this.guard.limitError(this.guard.perCredential, wait)
   }
 
   /** Counts the call of a tool that is not ours. */
-  countCall({ owner }: Sender): void {
+  countCall({ owner }: MessageSender): void {
     const wait = this.guard.perToken.take(owner.credentialId)
-    if (wait > 0) throw this.guard.limited(this.guard.perToken, wait)
+    if (wait > 0) throw this.guard.limitError(this.guard.perToken, wait)
   }
 
-  async #identify(request: Request, url: URL, seen: Seen): Promise<Sender> {
+  async #identify(request: Request, url: URL, seen: RequestFacts): Promise<MessageSender> {
     if (url.searchParams.has('token') || url.searchParams.has('access_token'))
       throw new AppError(
         'unauthenticated',
@@ -119,7 +119,7 @@ export class Requests {
         newToken,
       )
     }
-    const actor = this.app.auth.recent(secret, seen) ?? (await this.app.auth.authenticate(secret, seen))
+    const actor = this.app.auth.cachedActor(secret, seen) ?? (await this.app.auth.authenticate(secret, seen))
     const { credentialId } = actor
     if (actor.kind !== 'mcp_token' || !credentialId)
       throw new AppError('unauthenticated', `This is not an MCP token. ${HOW}`, newToken)

@@ -1,8 +1,8 @@
 import type { CallToolResult, RequestId } from '@modelcontextprotocol/server'
-import { AppError, problem, waysBy } from '../errors.ts'
+import { AppError, problem, waysOutBy } from '../errors.ts'
 import { hidesText, visibleText } from '../text/text.ts'
-import { type Fields, isFields, type Known, nothingKnown, short } from './short.ts'
-import type { Attribution } from './source.ts'
+import type { Attribution } from './attribution.ts'
+import { emptyContext, type Fields, isFields, type ResultContext, shortenResult } from './shorten-result.ts'
 import type { Tool } from './tool.ts'
 
 /** About 20,000 tokens; clients refuse or cut longer results. */
@@ -11,7 +11,7 @@ export const MOST_BYTES = 80_000
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
 
 /** The result of a call, as text and as structured facts: some clients show the model only one of the two. */
-export interface Told {
+export interface ToolOutput {
   readonly isError?: true
   readonly text: string
   readonly facts: Fields
@@ -19,14 +19,21 @@ export interface Told {
   readonly json: string
 }
 
-export function success(answer: unknown, tool: Tool, known: Known = nothingKnown, source?: Attribution): Told {
+export function toolSuccess(
+  answer: unknown,
+  tool: Tool,
+  known: ResultContext = emptyContext,
+  source?: Attribution,
+): ToolOutput {
   const whole: Whole = new Map()
-  const fields = isFields(answer) ? (short(answer, known) as Fields) : { result: short(answer, known) ?? null }
-  const record = sizeOf(fields) <= MOST_BYTES ? fields : (trimmed(fields, '', whole) as Fields)
+  const fields = isFields(answer)
+    ? (shortenResult(answer, known) as Fields)
+    : { result: shortenResult(answer, known) ?? null }
+  const record = sizeOf(fields) <= MOST_BYTES ? fields : (trimValue(fields, '', whole) as Fields)
   let { facts, json } = visible(source ? { _source: source, ...record } : record)
   // A quick check that spares most results the exact count: a UTF-16 unit is at most three bytes.
   if (json.length * 3 > MOST_BYTES && Buffer.byteLength(json) > MOST_BYTES) {
-    facts = shorten(facts, whole, tool)
+    facts = cutToLimit(facts, whole, tool)
     json = JSON.stringify(facts)
   }
   return { text: textOf(facts) ?? json, facts, json }
@@ -64,7 +71,7 @@ interface FailedCall {
  * Returns an error as `code: reason. Next step.` The sentence already contains subject, scope and ways out; as fields
  * they would cost tokens twice. A caller of tools cannot use routes, so none is named.
  */
-export function failure(error: AppError, call: FailedCall): Told {
+export function toolFailure(error: AppError, call: FailedCall): ToolOutput {
   const { tool, requestId, source } = call
   const next = [nextStep(error, call), call.kept].filter(Boolean).join(' ')
   const { errors, current, error: reason } = error.details
@@ -73,36 +80,36 @@ export function failure(error: AppError, call: FailedCall): Told {
     current,
     error: reason,
   })
-  const problemFacts = short({ ...problem(known, `/mcp#${tool}`, requestId) }, nothingKnown) as Fields
+  const problemFacts = shortenResult({ ...problem(known, `/mcp#${tool}`, requestId) }, emptyContext) as Fields
   const { facts, json } = visible(source ? { _source: source, ...problemFacts } : problemFacts)
   const sentence = `${error.code}: ${facts.detail}`
   const text = source ? `${sentence}\n${JSON.stringify({ _source: source })}` : sentence
   if (Buffer.byteLength(json) <= MOST_BYTES) return { isError: true, text, facts, json }
-  const cut = shorten(facts, new Map())
+  const cut = cutToLimit(facts, new Map())
   return { isError: true, text, facts: cut, json: JSON.stringify(cut) }
 }
 
-export const resultOf = ({ isError, text, facts }: Told): CallToolResult => ({
+export const toCallResult = ({ isError, text, facts }: ToolOutput): CallToolResult => ({
   ...(isError && { isError }),
   content: [{ type: 'text', text }],
   structuredContent: facts,
 })
 
 /** Returns the result as a JSON-RPC response. */
-export const responseOf = (id: RequestId, { isError, text, json }: Told): string =>
+export const toRpcResponse = (id: RequestId, { isError, text, json }: ToolOutput): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${isError ? '"isError":true,' : ''}"content":[{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${json}}}`
 
 /** Returns what a caller of tools can do about an error, if anything. */
 function nextStep({ code, details }: AppError, { tool, requestId, usable, near = [] }: FailedCall): string | undefined {
   if (near.length > 0) return `Did you mean ${near.join(' or ')}?`
-  const named = waysBy(details.next, 'tool')
+  const named = waysOutBy(details.next, 'tool')
   // The message itself says what to change in a call of the same tool.
   if (named.includes(tool)) return undefined
   const tools = named.filter((name) => usable.has(name))
   if (tools.length > 0) return `Use ${tools.join(' or ')}.`
-  const pages = waysBy(details.next, 'page')
+  const pages = waysOutBy(details.next, 'page')
   if (pages.length > 0) return `Page: ${pages.join(' or ')}.`
-  const commands = waysBy(details.next, 'command')
+  const commands = waysOutBy(details.next, 'command')
   if (commands.length > 0) return `A person can run: ${commands.join(' or ')}`
   if (code === 'internal') return `Call once more; if it fails again, report the request id ${requestId}.`
   if (details.scope) return 'Ask the owner of the token for one with that scope.'
@@ -113,7 +120,7 @@ function nextStep({ code, details }: AppError, { tool, requestId, usable, near =
 const listerOf = (kind: string): string => `list_${kind.endsWith('y') ? `${kind.slice(0, -1)}ies` : `${kind}s`}`
 
 /** Returns a record as a model sees it. */
-export const forModel = (record: Fields): Fields => visible(short(record, nothingKnown) as Fields).facts
+export const forModel = (record: Fields): Fields => visible(shortenResult(record, emptyContext) as Fields).facts
 
 // ---- hidden characters
 
@@ -123,27 +130,27 @@ const escaped = /\\(?:u00|[bf])/
 function visible(value: Fields): { facts: Fields; json: string } {
   const json = JSON.stringify(value)
   if (!escaped.test(json) && !hidesText(json)) return { facts: value, json }
-  const facts = cleaned(value) as Fields
+  const facts = cleanValue(value) as Fields
   return { facts, json: JSON.stringify(facts) }
 }
 
-function cleaned(value: unknown): unknown {
+function cleanValue(value: unknown): unknown {
   if (typeof value === 'string') return visibleText(value)
-  if (Array.isArray(value)) return value.map(cleaned)
-  if (isFields(value)) return Object.fromEntries(Object.entries(value).map(([k, v]) => [visibleText(k), cleaned(v)]))
+  if (Array.isArray(value)) return value.map(cleanValue)
+  if (isFields(value)) return Object.fromEntries(Object.entries(value).map(([k, v]) => [visibleText(k), cleanValue(v)]))
   return value
 }
 
 // ---- results that are too long
 
-/** Lengths of the texts and lists that `trimmed` has cut, by their place. */
+/** Lengths of the texts and lists that `trimValue` has cut, by their place. */
 type Whole = Map<string, number>
 
 /**
  * Cuts texts and lists that are longer than any result may be. Cleaning and measuring read a value several times, and a
  * record may have megabytes. `shorten` cuts the rest.
  */
-function trimmed(value: unknown, at: string, whole: Whole): unknown {
+function trimValue(value: unknown, at: string, whole: Whole): unknown {
   if (typeof value === 'string') {
     if (value.length <= MOST_BYTES) return value
     whole.set(at, value.length)
@@ -157,11 +164,11 @@ function trimmed(value: unknown, at: string, whole: Whole): unknown {
     })
     const items = end < 0 ? value : value.slice(0, end + 1)
     if (items.length < value.length) whole.set(at, value.length)
-    return items.map((item, i) => trimmed(item, `${at}.${i}`, whole))
+    return items.map((item, i) => trimValue(item, `${at}.${i}`, whole))
   }
   if (!isFields(value)) return value
   return Object.fromEntries(
-    Object.entries(value).map(([key, field]) => [key, trimmed(field, at ? `${at}.${key}` : key, whole)]),
+    Object.entries(value).map(([key, field]) => [key, trimValue(field, at ? `${at}.${key}` : key, whole)]),
   )
 }
 
@@ -182,9 +189,9 @@ interface Cut {
 }
 
 /** Cuts every long part, and adds a note about what is missing and how to get it. */
-function shorten(value: Fields, whole: Whole, tool?: Tool): Fields {
+function cutToLimit(value: Fields, whole: Whole, tool?: Tool): Fields {
   const found: Cut[] = []
-  const kept = fit(value, MOST_BYTES - 1000, '', found) as Fields
+  const kept = fitInto(value, MOST_BYTES - 1000, '', found) as Fields
   const cuts = found.map((cut) => ({ ...cut, of: whole.get(cut.at) ?? cut.of }))
   const listed = cuts.find((c) => c.at === 'items')
   // The cursor would skip the items that were left out.
@@ -199,7 +206,7 @@ function shorten(value: Fields, whole: Whole, tool?: Tool): Fields {
 }
 
 /** Returns as much of the value as the budget allows: small fields whole, large ones share what is left. */
-function fit(value: unknown, budget: number, at: string, cuts: Cut[]): unknown {
+function fitInto(value: unknown, budget: number, at: string, cuts: Cut[]): unknown {
   if (bytesOf(value) <= budget) return value
   if (typeof value === 'string') {
     const text = beginning(value, budget)
@@ -216,7 +223,7 @@ function fit(value: unknown, budget: number, at: string, cuts: Cut[]): unknown {
       left -= size
     }
     // If the first item alone is too long, its beginning is returned.
-    if (items.length === 0 && value.length > 0) items.push(fit(value[0], budget - 2, `${at}.0`, cuts))
+    if (items.length === 0 && value.length > 0) items.push(fitInto(value[0], budget - 2, `${at}.0`, cuts))
     if (items.length < value.length) cuts.push({ at, kept: items.length, of: value.length, unit: 'items' })
     return items
   }
@@ -227,7 +234,7 @@ function fit(value: unknown, budget: number, at: string, cuts: Cut[]): unknown {
   let open = sizes.length
   for (const { key, field, size } of sizes.sort((a, b) => a.size - b.size)) {
     const share = Math.floor(left / open--)
-    out[key] = size <= share ? field : fit(field, share - key.length - 4, at ? `${at}.${key}` : key, cuts)
+    out[key] = size <= share ? field : fitInto(field, share - key.length - 4, at ? `${at}.${key}` : key, cuts)
     left -= Math.min(size, share)
   }
   return out

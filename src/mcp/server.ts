@@ -3,25 +3,25 @@ import { contextOf } from '../action.ts'
 import type { Actor } from '../auth/actor.ts'
 import { AppError } from '../errors.ts'
 import type { Guard } from '../http/guard.ts'
-import { KEEP_ALIVE_MS } from '../live/connections.ts'
+import { KEEP_ALIVE_MS } from '../live/stream-connections.ts'
 import type { App } from '../services.ts'
-import { Calls } from './calls.ts'
-import { Catalogue } from './catalogue.ts'
-import { chosenName, connectionOf, newConnection, Reports } from './connection.ts'
-import { isDirect, sendWhenDone, Whole } from './direct.ts'
+import { UserNames } from './attribution.ts'
+import { ToolCalls } from './calls.ts'
+import { ToolCatalogue } from './catalogue.ts'
+import { ConnectionReports, chosenConnection, connectionOf, newConnection } from './connection.ts'
+import { isDirectCall, sendWhenDone, WholeResponse } from './direct-calls.ts'
 import { HANDOVER_PATH, Handover } from './handover.ts'
 import { callersProject } from './hooks.ts'
 import { instructionsFor } from './instructions.ts'
-import { askMachine } from './machine.ts'
-import { type Asking, Offer } from './offer.ts'
-import { authInfoOf, type Behind, type Caller, callerOf, newServer, type Sender } from './protocol.ts'
-import { Requests } from './requests.ts'
-import { resultOf } from './result.ts'
-import { Names } from './source.ts'
+import { forwardToMachine } from './local-mcp.ts'
+import { authInfoOf, callerOf, type McpBackend, type MessageSender, newServer, type ToolCaller } from './protocol.ts'
+import { McpRequests } from './requests.ts'
+import { type McpCaller, ResourcesAndPrompts } from './resources-and-prompts.ts'
+import { toCallResult } from './result.ts'
 import { EventStream } from './streams/event-stream.ts'
-import { isCall, parsed, SseConnection } from './streams/sse.ts'
-import { Streams, type Tell } from './streams/streams.ts'
-import { listen, mayHear, promptNames, recheck } from './streams/subscriptions.ts'
+import { isToolCall, parseMessage, SseConnection } from './streams/sse.ts'
+import { McpStreams, type StreamNotifier } from './streams/streams.ts'
+import { dropUnreadable, mayReceive, openSubscription, promptNames } from './streams/subscriptions.ts'
 import type { Tool } from './tool.ts'
 
 /** Messages whose results contain the instructions, in the protocols of 2025 and 2026. */
@@ -49,17 +49,17 @@ export const createMcp = (app: App, guard: Guard, tools: readonly Tool[], build:
   new McpEndpoints(app, guard, tools, build)
 
 class McpEndpoints implements Mcp {
-  readonly #requests: Requests
-  readonly #reports: Reports
-  readonly #calls: Calls
-  readonly #catalogue: Catalogue
-  readonly #offer: Offer
-  readonly #streams: Streams
+  readonly #requests: McpRequests
+  readonly #reports: ConnectionReports
+  readonly #calls: ToolCalls
+  readonly #catalogue: ToolCatalogue
+  readonly #offer: ResourcesAndPrompts
+  readonly #streams: McpStreams
   readonly #handover: Handover
   readonly #sessions = new Map<string, SseConnection>()
   /** The streams whose end is the end of a connection. */
   readonly #connected = new Set<EventStream>()
-  readonly #behind: Behind
+  readonly #behind: McpBackend
   readonly #options: { keepAliveMs: number; onerror: (error: Error) => void }
   readonly #factory: McpServerFactory
   readonly #handler: ReturnType<typeof createMcpHandler>
@@ -70,31 +70,31 @@ class McpEndpoints implements Mcp {
     tools: readonly Tool[],
     private readonly build: typeof newServer,
   ) {
-    const names = new Names()
-    const catalogue = new Catalogue(tools)
-    const offer = new Offer(catalogue, names)
-    const calls = new Calls(app, guard, catalogue, names)
-    this.#requests = new Requests(app, guard)
+    const names = new UserNames()
+    const catalogue = new ToolCatalogue(tools)
+    const offer = new ResourcesAndPrompts(catalogue, names)
+    const calls = new ToolCalls(app, guard, catalogue, names)
+    this.#requests = new McpRequests(app, guard)
     this.#handover = new Handover(app)
-    this.#reports = new Reports(app)
+    this.#reports = new ConnectionReports(app)
     this.#calls = calls
     this.#catalogue = catalogue
     this.#offer = offer
-    this.#streams = new Streams(
+    this.#streams = new McpStreams(
       app,
       catalogue,
       (actor, selection) => offer.seesPrompts(actor, selection),
-      (actor, event) => mayHear(app, actor, event),
+      (actor, event) => mayReceive(app, actor, event),
       (actor) => promptNames(app, actor),
-      (open) => recheck(app, offer, open),
-      (actor) => app.live.company.stream(actor),
+      (open) => dropUnreadable(app, offer, open),
+      (actor) => app.live.presence.trackStream(actor),
     )
     this.#behind = {
       app,
       catalogue,
       offer,
       asking: (caller) => this.#asking(caller),
-      call: async (name, args, caller, signal) => resultOf(await calls.run(name, args, caller, signal)),
+      call: async (name, args, caller, signal) => toCallResult(await calls.run(name, args, caller, signal)),
     }
     this.#options = {
       keepAliveMs: KEEP_ALIVE_MS,
@@ -122,11 +122,11 @@ class McpEndpoints implements Mcp {
       }
       const selection = this.#catalogue.selection(url.searchParams)
       const message = await this.#requests.read(request)
-      const asking = { ...(await this.#requests.refreshed(sender)), selection, connection }
+      const asking = { ...(await this.#requests.withFreshRights(sender)), selection, connection }
       if (message.method !== 'tools/call') this.#requests.count(asking)
       else this.#calls.requireScope(asking.actor, message.params)
       await this.#reports.client(asking.actor, message)
-      if (this.build === newServer && isDirect(request, message))
+      if (this.build === newServer && isDirectCall(request, message))
         return sendWhenDone(this.#calls.respond(message.id, message.params, asking, request.signal))
       const greets = greetings.has(String(message.method))
       const caller = greets ? { ...asking, instructions: await this.#instructions(asking) } : asking
@@ -141,9 +141,9 @@ class McpEndpoints implements Mcp {
         streams: this.#streams,
         factory: this.#factory,
         options: this.#options,
-        asking: (asker: Caller) => this.#asking(asker),
+        asking: (asker: ToolCaller) => this.#asking(asker),
       }
-      return listen(surroundings, request, message, caller)
+      return openSubscription(surroundings, request, message, caller)
     })
   }
 
@@ -166,13 +166,13 @@ class McpEndpoints implements Mcp {
     const sessionId = new URL(request.url).searchParams.get('sessionId') ?? ''
     const client = this.#handover.received(request, sessionId)
     if (!client) throw new AppError('not_found', `There is no operation at ${HANDOVER_PATH}.`)
-    this.guard.relayed(request, client.ip)
+    this.guard.setClientAddress(request, client.ip)
     // Never on to a third instance.
     return this.#requests.answer(request, (sender) => this.#accept(request, sender, sessionId), '/mcp/messages')
   }
 
   local(request: Request, place: { slug: string; server: string }): Promise<Response> {
-    return askMachine(this.app, this.guard, this.#requests, request, place)
+    return forwardToMachine(this.app, this.guard, this.#requests, request, place)
   }
 
   async close(): Promise<void> {
@@ -184,28 +184,28 @@ class McpEndpoints implements Mcp {
   }
 
   /** Takes a message for a session of this process. */
-  async #accept(request: Request, sender: Sender, sessionId: string): Promise<Response> {
+  async #accept(request: Request, sender: MessageSender, sessionId: string): Promise<Response> {
     const session = this.#sessions.get(sessionId)
     const selection = session && this.#streams.of(session)?.selection
     if (!selection || session.owner.credentialId !== sender.owner.credentialId)
       throw new AppError('not_found', 'This token has no such session. Open the stream again: GET /mcp/sse.')
     const message = await this.#requests.read(request)
-    const caller = { ...(await this.#requests.refreshed(sender)), selection, connection: session.connection }
+    const caller = { ...(await this.#requests.withFreshRights(sender)), selection, connection: session.connection }
     await this.#reports.client(caller.actor, message)
-    if (isCall(message))
+    if (isToolCall(message))
       void session
         .run(message.id, (signal) => this.#calls.respond(message.id, message.params, caller, signal))
         // A call that ends after its connection may have claimed a task for it.
         .finally(() => session.isClosed && this.#ended(session, caller.actor))
     else {
       this.#requests.count(caller)
-      session.receive(parsed(message), authInfoOf(caller))
+      session.receive(parseMessage(message), authInfoOf(caller))
     }
-    return new Whole('Accepted', { status: 202 })
+    return new WholeResponse('Accepted', { status: 202 })
   }
 
   /** A client of 2025-x ends its connection. */
-  async #forget({ actor }: Sender, connection: string): Promise<Response> {
+  async #forget({ actor }: MessageSender, connection: string): Promise<Response> {
     await this.#reports.connection(actor, connection, false)
     return new Response(null, { status: 204 })
   }
@@ -217,11 +217,11 @@ class McpEndpoints implements Mcp {
     void this.#reports.connection(actor, connection, false)
   }
 
-  #asking({ actor, selection, requestId, from, userAgent, connection }: Caller): Asking {
+  #asking({ actor, selection, requestId, from, userAgent, connection }: ToolCaller): McpCaller {
     return { ctx: contextOf(this.app, actor, { requestId, from, userAgent, connection }), actor, selection }
   }
 
-  async #instructions(caller: Caller): Promise<string> {
+  async #instructions(caller: ToolCaller): Promise<string> {
     const listed = this.#catalogue.list(caller.actor, caller.selection)
     const [project] = await callersProject.call(this.#asking(caller).ctx, {})
     return instructionsFor({
@@ -232,20 +232,20 @@ class McpEndpoints implements Mcp {
     })
   }
 
-  async #open(request: Request, sender: Sender, url: URL): Promise<Response> {
+  async #open(request: Request, sender: MessageSender, url: URL): Promise<Response> {
     const { onerror } = this.#options
     const selection = this.#catalogue.selection(url.searchParams)
     this.#requests.count(sender)
     const instructions = await this.#instructions({ ...sender, selection })
     using _following = await this.#streams.follow()
     this.#streams.requireRoom(sender.owner)
-    const chosen = chosenName(url)
+    const chosen = chosenConnection(url)
     const suffix = this.#handover.suffixFor(sender.owner.credentialId)
     const session = new SseConnection(sender.owner, chosen ?? newConnection(), '/mcp/messages', suffix, () => {
       this.#sessions.delete(session.sessionId)
       this.#left(request, session, sender.actor)
     })
-    const tell: Tell = {
+    const tell: StreamNotifier = {
       tools: () => void server.sendToolListChanged().catch(onerror),
       prompts: () => void server.sendPromptListChanged().catch(onerror),
       updated: (uri) => void server.sendResourceUpdated({ uri }).catch(onerror),
@@ -264,7 +264,7 @@ class McpEndpoints implements Mcp {
   }
 
   /** A client of 2025-x listens. When this stream ends, its connection does. */
-  async #stand(request: Request, sender: Sender, url: URL, connection: string): Promise<Response> {
+  async #stand(request: Request, sender: MessageSender, url: URL, connection: string): Promise<Response> {
     const selection = this.#catalogue.selection(url.searchParams)
     this.#requests.count(sender)
     using _following = await this.#streams.follow()
@@ -272,7 +272,7 @@ class McpEndpoints implements Mcp {
     const stream = new EventStream(sender.owner, connection, () => this.#left(request, stream, sender.actor))
     const tools = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })
     const nothing = () => undefined
-    const tell: Tell = { tools: () => stream.sendJson(tools), prompts: nothing, updated: nothing }
+    const tell: StreamNotifier = { tools: () => stream.sendJson(tools), prompts: nothing, updated: nothing }
     this.#streams.add(stream, sender.actor, selection, tell)
     stream.keepAlive()
     return this.#stay(request, stream, sender.actor)

@@ -1,7 +1,7 @@
 import type { Action } from '../action.ts'
-import { type Doer, inFull } from '../records/party.ts'
+import { type ActorSummary, fullName } from '../records/user-or-agent.ts'
 import { object, optional, type Static, type TObject, type TSchema, text } from '../schema.ts'
-import { quoted } from '../text/quoted.ts'
+import { quoteText } from '../text/quoting.ts'
 import { openCursor, sealCursor } from './cursors.ts'
 import { callersProject } from './hooks.ts'
 import type { Correction } from './refusals/corrections.ts'
@@ -28,11 +28,11 @@ export interface Tool {
   readonly writing?: { readonly fields: readonly string[]; readonly action: Runs }
   /** How a refused call is corrected without its arguments. */
   readonly correction?: Correction
-  run(ctx: Parameters<Action<never, unknown>>[0], input: never): Promise<Ran>
+  run(ctx: Parameters<Action<never, unknown>>[0], input: never): Promise<ToolRun>
 }
 
 /** The whole result of the action, which names the authors of its texts, and the part that the agent receives. */
-export interface Ran {
+export interface ToolRun {
   result: unknown
   shown: unknown
 }
@@ -100,18 +100,18 @@ export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {
       }: Static<I> & { idempotencyKey?: string; expectedVersion?: number; project?: string },
     ) => {
       const { project: _named, ...everywhere } = rest
-      if (isList(d.input) && rest.project === EVERY_PROJECT) return answer(d, ctx, everywhere as Static<I>)
+      if (isList(d.input) && rest.project === EVERY_PROJECT) return runTool(d, ctx, everywhere as Static<I>)
       const [project] = d.narrowed && rest.project === undefined ? await callersProject.call(ctx, {}) : []
-      if (!project) return answer(d, ctx, rest as Static<I>)
-      const { result, shown } = await answer(d, ctx, { ...rest, project: project.id } as Static<I>)
+      if (!project) return runTool(d, ctx, rest as Static<I>)
+      const { result, shown } = await runTool(d, ctx, { ...rest, project: project.id } as Static<I>)
       const limitedTo = `${project.key}, your default project; project: ${EVERY_PROJECT} lists more`
       return { result, shown: { limitedTo, ...(shown as object) } }
     },
   }
 }
 
-async function answer<I extends TObject, A, R>(d: Definition<I, A, R>, ctx: Ctx, input: Static<I>): Promise<Ran> {
-  const action = d.writing && given(d.writing.fields, input).length > 0 ? d.writing.action : d.action
+async function runTool<I extends TObject, A, R>(d: Definition<I, A, R>, ctx: Ctx, input: Static<I>): Promise<ToolRun> {
+  const action = d.writing && givenFields(d.writing.fields, input).length > 0 ? d.writing.action : d.action
   const result = sealCursor(ctx, d.name, input, await action(ctx, d.with(openCursor(ctx, d.name, input))))
   const alone = d.whole && onlyItem(result)
   const whole = alone && (await d.whole?.(ctx, alone as ItemOf<R>))
@@ -128,25 +128,28 @@ function onlyItem(result: unknown): unknown {
   return items.length === 1 && total === 1 && !nextCursor ? items[0] : undefined
 }
 
-const given = (fields: readonly string[], args: Record<string, unknown>): string[] =>
+const givenFields = (fields: readonly string[], args: Record<string, unknown>): string[] =>
   fields.filter((name) => args[name] !== undefined)
 
 /** Returns the action that runs for these arguments, and the name of the call in error messages. */
-export function callOf({ name, action, writing }: Tool, args: Record<string, unknown>): { name: string; action: Runs } {
-  const fields = writing ? given(writing.fields, args) : []
+export function resolveCall(
+  { name, action, writing }: Tool,
+  args: Record<string, unknown>,
+): { name: string; action: Runs } {
+  const fields = writing ? givenFields(writing.fields, args) : []
   return writing && fields.length > 0
     ? { name: `${name} with ${fields.join(' and ')}`, action: writing.action }
     : { name, action }
 }
 
 /** Returns a feed entry as one line. */
-export const happened = ({ at, actor, description }: Happened): string =>
-  `${at.slice(0, 16)}Z ${inFull(actor)}: ${quoted(description, 100)}`
+export const feedLine = ({ at, actor, description }: Happened): string =>
+  `${at.slice(0, 16)}Z ${fullName(actor)}: ${quoteText(description, 100)}`
 
 interface Happened {
   at: string
   description: string
-  actor: Pick<Doer, 'name' | 'for'>
+  actor: Pick<ActorSummary, 'name' | 'for'>
 }
 
 /** Returns the fields of a changed record that say what it is called, and its state. */

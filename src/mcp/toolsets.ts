@@ -42,7 +42,7 @@ export const includesTool = (selected: readonly string[], { name, toolset }: { n
   selected.length === 0 || selected.some((one) => one === toolset || toolsets.get(one)?.includes(name))
 
 /** Sorts the tools. Throws for one that is missing from its category above. */
-export function inOrder<T extends { name: string; toolset: string }>(tools: readonly T[]): T[] {
+export function sortTools<T extends { name: string; toolset: string }>(tools: readonly T[]): T[] {
   const missing = tools.find(({ name, toolset }) => categoryOf.get(name) !== toolset)
   if (missing) throw new Error(`${missing.name} is missing from ${missing.toolset} in src/mcp/toolsets.ts`)
   return [...tools].sort((a, b) => toolNames.indexOf(a.name) - toolNames.indexOf(b.name))

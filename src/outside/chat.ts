@@ -1,9 +1,9 @@
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
-import { linesOf } from '../text/lines.ts'
+import { splitLines } from '../text/lines.ts'
 
 /** One turn of a conversation, as OpenAI's `/v1/chat/completions` takes it. */
-export interface Turn {
+export interface ChatTurn {
   role: 'system' | 'user' | 'assistant' | 'tool'
   content: string
   tool_calls?: ToolCall[]
@@ -23,18 +23,18 @@ export interface ToolOffer {
 }
 
 interface Conversation {
-  turns: readonly Turn[]
+  turns: readonly ChatTurn[]
   tools?: readonly ToolOffer[]
   maxTokens?: number
 }
 
-export interface Usage {
+export interface ChatUsage {
   prompt: number
   completion: number
 }
 
 /** What the model sends: text as it is written, and at the end its calls and its token usage. */
-export type Part = { text: string } | { calls: ToolCall[] } | { usage: Usage }
+export type ChatPart = { text: string } | { calls: ToolCall[] } | { usage: ChatUsage }
 
 const MOST_BYTES = 1 << 20
 /** A request of the web API lasts at most half a minute. */
@@ -56,17 +56,17 @@ export class ChatRefused extends Error {
  * Asks the operator's chat model: any server with OpenAI's `/v1/chat/completions`. Sends only the messages and the
  * operator's key, nothing about the user. The model gets no tools, and its reply is treated as text.
  */
-export async function complete(config: Config, turns: readonly Turn[], signal?: AbortSignal): Promise<string> {
+export async function completeChat(config: Config, turns: readonly ChatTurn[], signal?: AbortSignal): Promise<string> {
   const limit = AbortSignal.timeout(Math.min(config.CHAT_TIMEOUT_SECONDS, SHORT_SECONDS) * 1000)
   try {
-    const response = await send(config, { messages: turns, stream: false }, either(limit, signal))
+    const response = await sendChat(config, { messages: turns, stream: false }, either(limit, signal))
     const body = await textOf(response)
-    if (!response.ok) throw new Error(`the chat server returned status ${response.status}: ${shown(config, body)}`)
+    if (!response.ok) throw new Error(`the chat server returned status ${response.status}: ${maskedBody(config, body)}`)
     const { content } = wholeOf(body)
-    if (!content?.trim()) throw new Error(`the chat server returned no text: ${shown(config, body)}`)
+    if (!content?.trim()) throw new Error(`the chat server returned no text: ${maskedBody(config, body)}`)
     return content
   } catch (cause) {
-    throw failed(cause, limit.aborted)
+    throw chatError(cause, limit.aborted)
   }
 }
 
@@ -74,12 +74,12 @@ export async function complete(config: Config, turns: readonly Turn[], signal?: 
  * Asks the chat model and yields what it writes, as it is written. A server that does not stream is read as a whole.
  * Throws `ChatRefused`, or an AppError if the server failed or its first byte took too long.
  */
-export async function* converse(config: Config, asked: Conversation, signal: AbortSignal): AsyncGenerator<Part> {
+export async function* streamChat(config: Config, asked: Conversation, signal: AbortSignal): AsyncGenerator<ChatPart> {
   const first = new AbortController()
   const timer = setTimeout(() => first.abort(), config.CHAT_TIMEOUT_SECONDS * 1000)
   const stop = new AbortController()
   try {
-    const response = await send(config, bodyOf(asked), AbortSignal.any([first.signal, signal, stop.signal]))
+    const response = await sendChat(config, bodyOf(asked), AbortSignal.any([first.signal, signal, stop.signal]))
     if (!response.ok) throw refusal(config, response.status, await textOf(response))
     if (!response.headers.get('content-type')?.includes('text/event-stream')) {
       const whole = wholeOf(await textOf(response))
@@ -88,10 +88,10 @@ export async function* converse(config: Config, asked: Conversation, signal: Abo
       if (whole.usage) yield { usage: whole.usage }
       return
     }
-    yield* streamed(response, () => clearTimeout(timer))
+    yield* readStream(response, () => clearTimeout(timer))
   } catch (cause) {
     if (cause instanceof ChatRefused || signal.aborted) throw cause
-    throw failed(cause, first.signal.aborted)
+    throw chatError(cause, first.signal.aborted)
   } finally {
     clearTimeout(timer)
     // Closes the connection, so that the chat server stops writing.
@@ -109,7 +109,7 @@ const bodyOf = ({ turns, tools, maxTokens }: Conversation): object => ({
 const either = (limit: AbortSignal, signal: AbortSignal | undefined): AbortSignal =>
   signal ? AbortSignal.any([signal, limit]) : limit
 
-function send({ CHAT_URL, CHAT_MODEL, CHAT_KEY }: Config, body: object, signal: AbortSignal): Promise<Response> {
+function sendChat({ CHAT_URL, CHAT_MODEL, CHAT_KEY }: Config, body: object, signal: AbortSignal): Promise<Response> {
   if (!CHAT_URL) throw new Error('no chat model is set up')
   return fetch(`${CHAT_URL.replace(/\/$/, '')}/chat/completions`, {
     method: 'POST',
@@ -121,10 +121,10 @@ function send({ CHAT_URL, CHAT_MODEL, CHAT_KEY }: Config, body: object, signal: 
 }
 
 /** Some servers repeat the key they refuse. */
-const shown = ({ CHAT_KEY }: Config, body: string): string =>
+const maskedBody = ({ CHAT_KEY }: Config, body: string): string =>
   (CHAT_KEY ? body.replaceAll(CHAT_KEY, '[redacted]') : body).slice(0, 200)
 
-const failed = (cause: unknown, isLate: boolean): AppError =>
+const chatError = (cause: unknown, isLate: boolean): AppError =>
   isLate
     ? new AppError('upstream_timeout', 'The chat model took too long. The sources found are still valid.', { cause })
     : new AppError('upstream_failed', 'The chat model gave no answer. The sources found are still valid.', { cause })
@@ -137,12 +137,12 @@ const tooLongInWords = /maximum context length|context window|context_length_exc
 const refusing = new Set([400, 404, 413, 422, 500, 501])
 
 function refusal(config: Config, status: number, body: string): Error {
-  const message = `the chat server returned status ${status}: ${shown(config, body)}`
+  const message = `the chat server returned status ${status}: ${maskedBody(config, body)}`
   return refusing.has(status) ? new ChatRefused(message, isTooLong(body)) : new Error(message)
 }
 
 function isTooLong(body: string): boolean {
-  const { code, type } = fieldsOf(fieldsOf(parsed(body)).error)
+  const { code, type } = fieldsOf(fieldsOf(parseJsonOr(body)).error)
   return tooLong.has(code) || tooLong.has(type) || tooLongInWords.test(body)
 }
 
@@ -161,7 +161,7 @@ async function textOf({ body }: Response): Promise<string> {
 
 type Fields = Record<string, unknown>
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {})
-const parsed = (body: string): unknown => {
+const parseJsonOr = (body: string): unknown => {
   try {
     return JSON.parse(body)
   } catch {
@@ -172,14 +172,14 @@ const firstOf = (value: unknown): Fields => fieldsOf(Array.isArray(value) ? valu
 const textIn = (value: unknown): string => (typeof value === 'string' ? value : '')
 const countIn = (value: unknown): number => (Number.isSafeInteger(value) && (value as number) >= 0 ? Number(value) : 0)
 
-function usageOf(value: unknown): Usage | undefined {
+function usageOf(value: unknown): ChatUsage | undefined {
   const { prompt_tokens: prompt, completion_tokens: completion } = fieldsOf(value)
   const usage = { prompt: countIn(prompt), completion: countIn(completion) }
   return usage.prompt + usage.completion > 0 ? usage : undefined
 }
 
 /** Reads the reply of a server that does not stream. */
-function wholeOf(body: string): { content?: string; calls: ToolCall[]; usage?: Usage } {
+function wholeOf(body: string): { content?: string; calls: ToolCall[]; usage?: ChatUsage } {
   const { choices, usage } = fieldsOf(JSON.parse(body))
   const { content, tool_calls: given } = fieldsOf(firstOf(choices).message)
   const calls = new Calls()
@@ -216,7 +216,7 @@ class Calls {
 }
 
 /** Reads server-sent events. `onFirst` is called with the first bytes. */
-async function* streamed({ body }: Response, onFirst: () => void): AsyncGenerator<Part> {
+async function* readStream({ body }: Response, onFirst: () => void): AsyncGenerator<ChatPart> {
   const calls = new Calls()
   let size = 0
   let isDone = false
@@ -228,7 +228,7 @@ async function* streamed({ body }: Response, onFirst: () => void): AsyncGenerato
       yield chunk
     }
   })()
-  for await (const line of linesOf(counted)) {
+  for await (const line of splitLines(counted)) {
     if (!line.startsWith('data:')) continue
     const data = line.slice(5).trim()
     if (data === '[DONE]') {

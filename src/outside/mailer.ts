@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 
-export interface Outgoing {
+export interface OutgoingMail {
   id: string
   to: string
   subject: string
@@ -10,7 +10,7 @@ export interface Outgoing {
 
 /** Sends mail. */
 export interface Mailer {
-  send(mail: Outgoing): Promise<void>
+  send(mail: OutgoingMail): Promise<void>
   /** Connects to the server and signs in, but sends nothing. */
   check(): Promise<void>
   close(): void
@@ -65,7 +65,7 @@ export function createMailer({ SMTP_URL, MAIL_FROM }: Config): Mailer {
  * True if the server will never accept this mail, for example because the mailbox does not exist. All other errors are
  * worth a retry.
  */
-export function isFinal(error: unknown): boolean {
+export function isPermanentFailure(error: unknown): boolean {
   const { code, responseCode = 0 } = error as { code?: string; responseCode?: number }
   return responseCode >= 500 && (code === 'EENVELOPE' || code === 'EMESSAGE')
 }

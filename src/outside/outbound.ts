@@ -3,7 +3,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { isPublicAddress } from './addresses.ts'
-import { type AllowedHosts, allowedHosts, hostOf } from './allowed.ts'
+import { type AllowedHosts, allowedHosts, bareHost } from './allowed-hosts.ts'
 
 /**
  * The only way to addresses that users provide. Users must not reach private hosts through this server, so names are
@@ -48,7 +48,7 @@ export interface OutboundOptions {
 }
 
 /** A host sent more than is read of one response, so that asking for less may succeed. */
-export class TooLarge extends AppError {
+export class ResponseTooLarge extends AppError {
   constructor(host: string, bytes: number) {
     super('upstream_failed', `${host} sent more than ${bytes} bytes.`)
   }
@@ -73,7 +73,7 @@ export function checkOutboundUrl(text: string, allowed: AllowedHosts = noHosts):
     throw new AppError('invalid', 'The address must begin with https://. Only hosts in OUTBOUND_ALLOW may use http://.')
   if (url.username || url.password)
     throw new AppError('invalid', 'The address must not contain a user name or password.')
-  const host = hostOf(url)
+  const host = bareHost(url)
   // The URL parser has normalised 0x7f.1, 2130706433 and the like.
   if (isIP(host) && !isPublicAddress(host) && !isListed) throw notPublic(host)
   return url
@@ -105,7 +105,7 @@ export function createOutbound(
       const signal = request.signal ? AbortSignal.any([deadline, request.signal]) : deadline
       let host = ''
       try {
-        return await follow(
+        return await sendWithRedirects(
           { ...options, isOff: OUTBOUND === 'off', reachable },
           first,
           { ...request, signal },
@@ -133,7 +133,7 @@ interface Ways extends OutboundOptions {
 }
 
 /** Sends the request, also to where redirects lead. Calls `at` with each host before connecting to it. */
-async function follow(
+async function sendWithRedirects(
   options: Ways,
   first: URL,
   request: Limited,
@@ -144,19 +144,19 @@ async function follow(
   let sent = request
   for (let hops = 0; ; hops++) {
     at(url.hostname)
-    const answer = await exchange(options, url, sent)
+    const answer = await sendOnce(options, url, sent)
     const location = [301, 302, 303, 307, 308].includes(answer.status) ? answer.headers.location : undefined
     if (typeof location !== 'string') return answer
     const most = request.redirects ?? REDIRECTS
     if (hops === most) throw new AppError('upstream_failed', `${url.hostname} redirects more than ${most} times.`)
     const next = checkOutboundUrl(URL.parse(location, url.href)?.href ?? '', reachable)
-    if (isOff && !reachable.isListed(next)) throw notPublic(hostOf(next))
-    sent = redirected(sent, answer.status, next.origin === url.origin)
+    if (isOff && !reachable.isListed(next)) throw notPublic(bareHost(next))
+    sent = redirectedRequest(sent, answer.status, next.origin === url.origin)
     url = next
   }
 }
 
-async function exchange(options: Ways, url: URL, request: Limited): Promise<OutboundResponse> {
+async function sendOnce(options: Ways, url: URL, request: Limited): Promise<OutboundResponse> {
   const { resolve = resolveByDns, dial = (address) => address, ca } = options
   const { method = 'GET', headers = {}, body, signal, mostBytes = MOST_BYTES } = request
   const addresses = await addressesOf(url, { resolve, reachable: options.reachable }, signal)
@@ -180,7 +180,7 @@ async function exchange(options: Ways, url: URL, request: Limited): Promise<Outb
         lookup,
         signal,
       },
-      (answer) => receive(answer, url.hostname, mostBytes).then(resolve, reject),
+      (answer) => readResponse(answer, url.hostname, mostBytes).then(resolve, reject),
     )
     call.on('error', reject)
     call.end(body)
@@ -192,21 +192,21 @@ async function addressesOf(
   { resolve, reachable }: { resolve: (host: string) => Promise<string[]>; reachable: AllowedHosts },
   signal: AbortSignal,
 ): Promise<string[]> {
-  const host = hostOf(url)
+  const host = bareHost(url)
   const found = isIP(host) ? [host] : await orAbort(signal, resolve(host))
   if (found.length === 0) throw new AppError('upstream_failed', `${host} has no address.`)
   if (!found.every((address) => isPublicAddress(address) || reachable.includes(url, address))) throw notPublic(host)
   return found
 }
 
-const receive = (answer: IncomingMessage, host: string, most: number): Promise<OutboundResponse> =>
+const readResponse = (answer: IncomingMessage, host: string, most: number): Promise<OutboundResponse> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
     answer.on('data', (chunk: Buffer) => {
       size += chunk.length
       if (size <= most) chunks.push(chunk)
-      else answer.destroy(new TooLarge(host, most))
+      else answer.destroy(new ResponseTooLarge(host, most))
     })
     answer.on('end', () =>
       resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) }),
@@ -216,7 +216,7 @@ const receive = (answer: IncomingMessage, host: string, most: number): Promise<O
   })
 
 /** Like a browser: a POST becomes a GET, except with 307 and 308. */
-function redirected({ headers = {}, ...request }: Limited, status: number, sameOrigin: boolean): Limited {
+function redirectedRequest({ headers = {}, ...request }: Limited, status: number, sameOrigin: boolean): Limited {
   const kept = sameOrigin
     ? headers
     : Object.fromEntries(Object.entries(headers).filter(([name]) => harmless.has(name.toLowerCase())))

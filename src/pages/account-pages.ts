@@ -1,4 +1,4 @@
-import { html, shell } from './pages.ts'
+import { html, pageShell } from './pages.ts'
 
 /** Pages to sign in, and those that mailed links open. Their scripts call the API. */
 const field = (label: string, attributes: string): string => `<label>${html(label)} <input ${attributes}></label>`
@@ -13,7 +13,7 @@ const button = (text: string, kind = ''): string =>
   `<button disabled${kind && ` class="${kind}"`}>${html(text)}</button>`
 
 const page = (title: string, script: string, body: string): string =>
-  shell(
+  pageShell(
     `${title} · Tutti`,
     `<h1>${html(title)}</h1>${body}<noscript><p role="alert">This page needs JavaScript.</p></noscript>`,
     { script: `/assets/${script}.js`, kind: 'enter' },
@@ -38,7 +38,7 @@ ${alert}${button('Create administrator')}</form>`,
 )
 
 /** What a set-up link shows once there is an administrator. */
-export const alreadySetUpPage = shell(
+export const alreadySetUpPage = pageShell(
   'Already set up · Tutti',
   `<h1>This server is already set up</h1>
 <p class="lead">The set-up link works only once. Sign in with the account that was created with it.</p>

@@ -1,4 +1,4 @@
-import { html, shell } from './pages.ts'
+import { html, pageShell } from './pages.ts'
 
 /** The layout of the manual and of the API reference: a search, the text, and the contents beside or below it. */
 interface Docs {
@@ -13,7 +13,7 @@ interface Docs {
   body: string
 }
 
-export function docs({ title, path, what, query, contents, body }: Docs): string {
+export function docsPage({ title, path, what, query, contents, body }: Docs): string {
   const groups = contents.map(({ heading, items }) => {
     const links = items.map(
       ({ href, text, current }) =>
@@ -25,17 +25,18 @@ export function docs({ title, path, what, query, contents, body }: Docs): string
 <label><span class="hide">Search ${html(what)}</span>
 <input type="search" name="q" value="${html(query)}" maxlength="100" placeholder="Search ${html(what)}"></label>
 <button class="quiet">Search</button><a class="to-contents" href="#contents">Contents</a></form>`
-  return shell(
+  return pageShell(
     title,
     `${search}${body}</main><nav id="contents" class="contents" aria-label="Contents">${groups.join('')}</nav>`,
     { kind: 'docs' },
   )
 }
 
-export const wordsOf = (query: string): string[] => query.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 8)
+export const queryTerms = (query: string): string[] => query.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 8)
 
 /** Whether every word occurs in the text, which is in lower case. */
-export const hasAll = (text: string, words: readonly string[]): boolean => words.every((word) => text.includes(word))
+export const containsAll = (text: string, words: readonly string[]): boolean =>
+  words.every((word) => text.includes(word))
 
 const begins = (lower: string, at: number): boolean => at === 0 || !/[\p{L}\p{N}]/u.test(lower[at - 1] as string)
 
@@ -47,7 +48,7 @@ export function findWord(lower: string, word: string): number {
 }
 
 /** Returns the text as HTML, with the words marked. */
-export function marked(text: string, words: readonly string[]): string {
+export function markWords(text: string, words: readonly string[]): string {
   const lower = text.toLowerCase()
   let out = ''
   for (let at = 0; at < text.length; ) {

@@ -5,13 +5,11 @@ const PREFIX = 'md-'
 const UPLOAD = /^\/uploads\/[0-9a-f-]{36}$/
 const schemes = new Set(['http', 'https', 'mailto'])
 
-const unchanged = (name: string): [string, string] => [name, name]
+const sameName = (name: string): [string, string] => [name, name]
 /** The elements that are kept, by the name that they get. The title of the page is its only first heading. */
 const kept = new Map<string, string>([
-  ...['p', 'blockquote', 'pre', 'code', 'ul', 'ol', 'li', 'a', 'em', 'strong', 'b', 'i', 'u', 'del', 's'].map(
-    unchanged,
-  ),
-  ...['sub', 'sup', 'kbd', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'h6', 'br', 'hr', 'img'].map(unchanged),
+  ...['p', 'blockquote', 'pre', 'code', 'ul', 'ol', 'li', 'a', 'em', 'strong', 'b', 'i', 'u', 'del', 's'].map(sameName),
+  ...['sub', 'sup', 'kbd', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'h6', 'br', 'hr', 'img'].map(sameName),
   ...[1, 2, 3, 4, 5].map((level): [string, string] => [`h${level}`, `h${level + 1}`]),
 ])
 /** Elements without content, which have no closing tag. */
@@ -80,16 +78,17 @@ function writeTag(name: string, attributes: string, byUsers: boolean): string {
   if (name === 'a') return writeLink(attributes, byUsers)
   if (name === 'img') return writePicture(attributes)
   if (attributes === '') return `<${name}>`
-  if (name === 'ol') return `<ol${write('start', /^\d{1,9}$/.exec(readAttribute(attributes, 'start') ?? '')?.[0])}>`
+  if (name === 'ol')
+    return `<ol${writeAttribute('start', /^\d{1,9}$/.exec(readAttribute(attributes, 'start') ?? '')?.[0])}>`
   const id = /^h\d$/.test(name) ? readAttribute(attributes, 'id') : undefined
-  return `<${name}${write('id', id && PREFIX + id)}>`
+  return `<${name}${writeAttribute('id', id && PREFIX + id)}>`
 }
 
 function writeLink(attributes: string, byUsers: boolean): string {
   const href = readAttribute(attributes, 'href') ?? ''
   const to = href.startsWith('#') ? `#${PREFIX}${href.slice(1)}` : href
-  const title = write('title', readAttribute(attributes, 'title'))
-  return `<a${isSafeAddress(to) ? write('href', to) : ''}${title} rel="${byUsers ? 'nofollow ugc noopener' : 'noopener'}">`
+  const title = writeAttribute('title', readAttribute(attributes, 'title'))
+  return `<a${isSafeAddress(to) ? writeAttribute('href', to) : ''}${title} rel="${byUsers ? 'nofollow ugc noopener' : 'noopener'}">`
 }
 
 /** A picture from elsewhere would tell its host who reads the page. */
@@ -97,10 +96,10 @@ function writePicture(attributes: string): string {
   const src = readAttribute(attributes, 'src') ?? ''
   if (!UPLOAD.test(src)) return ''
   const [alt, title] = [readAttribute(attributes, 'alt') ?? '', readAttribute(attributes, 'title')]
-  return `<img${write('src', src)}${write('alt', alt)}${write('title', title)} loading="lazy">`
+  return `<img${writeAttribute('src', src)}${writeAttribute('alt', alt)}${writeAttribute('title', title)} loading="lazy">`
 }
 
-const write = (name: string, value: string | undefined): string =>
+const writeAttribute = (name: string, value: string | undefined): string =>
   value === undefined ? '' : ` ${name}="${Bun.escapeHTML(value)}"`
 
 /** Returns the value of an attribute, as a browser reads what the renderer writes. */
@@ -113,7 +112,7 @@ function readAttribute(attributes: string, name: string): string | undefined {
 }
 
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"' }
-/** Undoes what the renderer escapes. `write` makes text of any other entity. */
+/** Undoes what the renderer escapes. `writeAttribute` makes text of any other entity. */
 const decode = (value: string): string =>
   value.includes('&') ? value.replace(/&(amp|lt|gt|quot);/g, (_, name: string) => entities[name] ?? '') : value
 

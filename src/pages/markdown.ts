@@ -1,5 +1,5 @@
 import { workerUrl } from '../worker-url.ts'
-import { renderMarkdown, showSource } from './render-markdown.ts'
+import { renderMarkdown, sourceHtml } from './render-markdown.ts'
 
 /** Texts up to this length are rendered at once, which is faster than another thread. */
 const SHORT = 20_480
@@ -63,7 +63,7 @@ export class MarkdownThread {
 
   #giveUp(): void {
     this.#stop()
-    this.#finish(showSource(this.#current?.markdown ?? ''))
+    this.#finish(sourceHtml(this.#current?.markdown ?? ''))
   }
 
   #stop(): void {
@@ -84,14 +84,14 @@ const rendering = new Map<string, Promise<string>>()
  * Returns safe HTML of a Markdown text, from memory if it was rendered before. `key` names the version of the text.
  * `byUsers`: the text is not by an administrator, so search engines are told not to follow its links.
  */
-export async function keptHtml(key: string, markdown: string, byUsers: boolean): Promise<string> {
+export async function cachedHtml(key: string, markdown: string, byUsers: boolean): Promise<string> {
   const known = kept.get(key)
   if (known !== undefined) return known
   if (markdown.length <= SHORT) return keep(key, renderMarkdown(markdown, byUsers))
   const running = rendering.get(key)
   if (running) return running
   const html = thread.render(markdown, byUsers)?.then((result) => keep(key, result))
-  if (!html) return showSource(markdown)
+  if (!html) return sourceHtml(markdown)
   rendering.set(key, html)
   return html.finally(() => rendering.delete(key))
 }
@@ -109,7 +109,7 @@ function keep(key: string, html: string): string {
 }
 
 /** Forgets all rendered texts. */
-export function forgetHtml(): void {
+export function clearHtmlCache(): void {
   kept.clear()
   characters = 0
 }

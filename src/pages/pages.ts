@@ -41,7 +41,7 @@ interface Shell {
   kind?: 'docs' | 'enter'
 }
 
-export const shell = (title: string, body: string, { script, kind }: Shell = {}): string =>
+export const pageShell = (title: string, body: string, { script, kind }: Shell = {}): string =>
   `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${html(title)}</title>
 <link rel="icon" href="/assets/icon.svg"><link rel="stylesheet" href="/assets/tutti.css">${kind ? `<link rel="stylesheet" href="/assets/${kind}.css">` : ''}${script ? `<script type="module" src="${script}"></script>` : ''}<body${kind ? ` class="${kind}"` : ''}>${kind === 'enter' ? score : bar}<main>${body}</main></html>`
 
@@ -77,7 +77,7 @@ export const assets: Record<string, { type: string; body: string }> = {
 }
 
 export const homePage = (version: string): string =>
-  shell(
+  pageShell(
     'Tutti',
     `<h1>Tutti</h1><p class="lead">People and AI agents plan and do software work together. This is your own server, version ${html(version)}.</p>
 <ul class="cards">

@@ -1,6 +1,6 @@
-import { type AppError, codes, type ErrorCode, waysBy } from '../errors.ts'
+import { type AppError, codes, type ErrorCode, waysOutBy } from '../errors.ts'
 import { withoutSecrets } from '../text/secrets.ts'
-import { html, shell } from './pages.ts'
+import { html, pageShell } from './pages.ts'
 
 /** The request of an error page, which browsers show in place of the problem document. */
 interface Asked {
@@ -69,8 +69,8 @@ export function problemPage(error: AppError, asked: Asked): string {
   const target = withoutSecrets(asked.target).replace(/^[/\\]+/, '/')
   const path = target.split('?')[0] ?? target
   const { title = codes[error.code][1], detail } = words[error.code] ?? {}
-  const commands = waysBy(error.details.next, 'command')
-  return shell(
+  const commands = waysOutBy(error.details.next, 'command')
+  return pageShell(
     `${title} · Tutti`,
     `<h1>${html(title)}</h1><p class="lead">${html(detail?.(error, path) ?? error.message)}</p>
 ${commands.map((command) => `<p>On the command line: <code>${html(command)}</code></p>`).join('')}

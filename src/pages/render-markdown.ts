@@ -23,7 +23,7 @@ export function renderMarkdown(markdown: string, byUsers: boolean): string {
     wikiLinks: countBracketPairs(markdown) <= MOST_WIKI_LINKS,
     headings: { ids: true },
   })
-  return hasTooManyTags(html) ? showSource(markdown) : filterHtml(html, byUsers)
+  return hasTooManyTags(html) ? sourceHtml(markdown) : filterHtml(html, byUsers)
 }
 
-export const showSource = (text: string): string => `<pre>${Bun.escapeHTML(text)}</pre>`
+export const sourceHtml = (text: string): string => `<pre>${Bun.escapeHTML(text)}</pre>`

@@ -80,7 +80,7 @@ ${noticeOf(frame)}
 </body></html>`
 
 /** A date as people read it, with the exact time for programs. */
-export const dateOf = (at: string): string =>
+export const dateElement = (at: string): string =>
   `<time datetime="${at}">${new Date(at).toLocaleDateString('en-GB', {
     day: 'numeric',
     month: 'long',

@@ -1,5 +1,5 @@
 /** The position of a row in a list: the sort value, then the id. */
-export interface Place {
+export interface ListPosition {
   value: string | number
   id: string
 }
@@ -19,13 +19,13 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const form = /^([\w-]{1,9})(?:\.([\w-]{1,22}))?$/
 
 /** Returns true for a time that Postgres accepts: no 30th of February, no year 0. */
-export function isTime(text: string): boolean {
+export function isValidTime(text: string): boolean {
   const time = /^(?!0000)\d{4}-/.test(text) ? new Date(text) : undefined
   return time !== undefined && !Number.isNaN(time.getTime()) && time.toISOString() === text
 }
 
 /** Returns digits of a hash, to detect a mistyped or foreign cursor. */
-export function checkDigits(text: string, count: number): string {
+export function hashDigits(text: string, count: number): string {
   return digitsOf(Bun.hash(text), count).slice(-count)
 }
 
@@ -34,27 +34,31 @@ export function checkDigits(text: string, count: number): string {
  * number. It holds the value, and of the id only as much as tells the two rows apart: nothing, unless their values are
  * equal. Neither row has to exist later on.
  */
-export function shortCursor({ name }: ListOrder, last: Place, next: Place): string | undefined {
+export function encodeShortCursor({ name }: ListOrder, last: ListPosition, next: ListPosition): string | undefined {
   const value = toNumber(last.value)
   if (value === undefined || !uuid.test(last.id) || !uuid.test(next.id)) return undefined
   const between = last.value === next.value ? `.${separator(last.id, next.id)}` : ''
   const body = digitsOf(BigInt(value), 1) + between
-  return body + checkDigits(`${name} ${body}`, CHECK)
+  return body + hashDigits(`${name} ${body}`, CHECK)
 }
 const CHECK = 2
 
 /** Reads such a cursor. Returns undefined for any other text. */
-export function readShort({ name, descending }: ListOrder, cursor: string): { number: number; id: string } | undefined {
+export function decodeShortCursor(
+  { name, descending }: ListOrder,
+  cursor: string,
+): { number: number; id: string } | undefined {
   const body = cursor.slice(0, -CHECK)
   const [, value, between = ''] = form.exec(body) ?? []
-  if (value === undefined || cursor !== body + checkDigits(`${name} ${body}`, CHECK)) return undefined
+  if (value === undefined || cursor !== body + hashDigits(`${name} ${body}`, CHECK)) return undefined
   // The rows behind the cursor are those below it in descending order, and above it in ascending order.
   const digits = between.padEnd(ID_DIGITS, descending ? 'A' : '_')
   return { number: Number(numberOf(value)), id: toId(numberOf(digits) >> SPARE_BITS) }
 }
 
 function toNumber(value: string | number): number | undefined {
-  if (typeof value === 'string') return /^\d{4}-/.test(value) && isTime(value) ? positive(Date.parse(value)) : undefined
+  if (typeof value === 'string')
+    return /^\d{4}-/.test(value) && isValidTime(value) ? positive(Date.parse(value)) : undefined
   return positive(value)
 }
 const positive = (value: number): number | undefined => (Number.isSafeInteger(value) && value >= 0 ? value : undefined)

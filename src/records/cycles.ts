@@ -8,7 +8,7 @@ export interface Edge {
  * Returns the path from one of the starts to the target that it waits for, directly or through others. Undefined if
  * there is none. Visits every node at most once: there may be thousands.
  */
-export function wayTo(target: string, starts: readonly string[], edges: readonly Edge[]): string[] | undefined {
+export function findPath(target: string, starts: readonly string[], edges: readonly Edge[]): string[] | undefined {
   const waitsFor = Map.groupBy(edges, ({ from }) => from)
   const cameFrom = new Map<string, string | undefined>(starts.map((id) => [id, undefined]))
   // Iterating a map also visits the entries that are added meanwhile.
@@ -24,7 +24,7 @@ export function wayTo(target: string, starts: readonly string[], edges: readonly
 }
 
 /** Returns the nodes of one circle, if there is any, in linear time. */
-export function circleIn(edges: readonly Edge[]): ReadonlySet<string> | undefined {
+export function findCycle(edges: readonly Edge[]): ReadonlySet<string> | undefined {
   const waiting = new Map<string, number>()
   for (const { from } of edges) waiting.set(from, (waiting.get(from) ?? 0) + 1)
   const waiters = Map.groupBy(edges, ({ to }) => to)

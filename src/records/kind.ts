@@ -3,7 +3,7 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Rights } from '../auth/rights.ts'
 import type { EventType } from '../events/catalogue.ts'
 import { kindInfo, type RecordName, type RestorableName, recordNames } from './names.ts'
-import { entityOf, type SyncEntity, type Synced } from './sync.ts'
+import { type SyncEntity, type SyncRules, syncEntity } from './sync.ts'
 
 /** The table of a kind. Rows with a project and `deletedAt` are moved, deleted and restored with the project. */
 type RecordTable = PgTable &
@@ -68,13 +68,13 @@ interface Description<C> {
   /** How MCP clients read the record: `tutti://note/how-we-deploy`. */
   readonly resource?: Resource<C>
   /** How devices keep a copy of the record and change it. */
-  readonly sync?: Synced<C>
+  readonly sync?: SyncRules<C>
 }
 
 interface SearchText {
   /** Default: the record's title. */
   readonly title?: PgColumn | SQL
-  /** The text to index besides the title. `nextPart` separates parts that are also found by themselves. */
+  /** The text to index besides the title. `PART_SEPARATOR` separates parts that are also found by themselves. */
   readonly text: PgColumn | SQL
   /** SQL condition for rows that an upgrade must index again, because search now reads their text differently. */
   readonly grown?: SQL
@@ -104,19 +104,19 @@ export interface Resource<C = never> {
 }
 
 /** Returns the author of a personal record, which belongs to no organization; null for all others. */
-export const personal = (table: { organizationId: PgColumn; createdById: PgColumn }): SQL =>
+export const personalOwner = (table: { organizationId: PgColumn; createdById: PgColumn }): SQL =>
   sql`case when ${table.organizationId} is null then ${table.createdById} end`
 
 /** SQL: stands between the parts of a text that search reads (a form feed, which ends a page). */
-export const nextPart = sql`e'\f'`
+export const PART_SEPARATOR = sql`e'\f'`
 /** SQL: the last comments of a record, oldest first, as parts of the text that search reads. Long ones are cut. */
-export const lastComments = (body: PgColumn, at: PgColumn, isOfRecord: SQL): SQL =>
-  sql`(select string_agg(left(c.body, 5000), ${nextPart} order by c.at) from (
+export const recentComments = (body: PgColumn, at: PgColumn, isOfRecord: SQL): SQL =>
+  sql`(select string_agg(left(c.body, 5000), ${PART_SEPARATOR} order by c.at) from (
     select ${body} as body, ${at} as at from ${body.table} where ${isOfRecord} order by ${at} desc limit 50) c)`
 
-export const projectOf = ({ projectId, table }: RecordKind): PgColumn | undefined => projectId ?? table.projectId
+export const projectColumn = ({ projectId, table }: RecordKind): PgColumn | undefined => projectId ?? table.projectId
 
-export const pathOf = ({ kind, path, table }: RecordKind): SQL =>
+export const recordPath = ({ kind, path, table }: RecordKind): SQL =>
   path ?? sql`${`${kindInfo(kind).path}/`}::text || ${table.id}`
 
 /** A kind whose passages search updates after each event. */
@@ -134,7 +134,7 @@ export class Records<C = never> {
   constructor(kinds: readonly RecordKind<C>[], hanging: readonly SyncEntity<C>[] = []) {
     this.#byName = new Map(kinds.map((record) => [record.kind, record]))
     this.all = recordNames.map((name) => this.get(name))
-    this.synced = [...this.all.flatMap((record) => entityOf(record, projectOf(record)) ?? []), ...hanging]
+    this.synced = [...this.all.flatMap((record) => syncEntity(record, projectColumn(record)) ?? []), ...hanging]
     if (kinds.length !== recordNames.length) throw new Error('A kind of record is described twice.')
   }
 

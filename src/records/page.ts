@@ -1,8 +1,8 @@
 import { type AnyColumn, and, asc, desc, getTableName, type Param, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { AppError } from '../errors.ts'
-import { isTime, type ListOrder, type Place, readShort, shortCursor } from './cursor.ts'
+import { decodeShortCursor, encodeShortCursor, isValidTime, type ListOrder, type ListPosition } from './cursor.ts'
 
-export { isTime }
+export { isValidTime }
 
 export interface Page<T> {
   items: T[]
@@ -89,13 +89,13 @@ export function keyset<K extends string>(
     form: { sort: key, order, after: after !== undefined },
     values: { limit: limit + 1, afterValue: after?.[0], afterId: after?.[1] },
     page: (rows, total) => {
-      const placeOf = (row: Record<string, unknown>): Place => ({
+      const placeOf = (row: Record<string, unknown>): ListPosition => ({
         value: (computed ? computed.of(row) : row[key]) as string | number,
         id: row.id as string,
       })
       const fits = fitting(rows.slice(0, limit)).length
       const places = rows.length > fits ? rows.slice(0, fits + 1).map(placeOf) : []
-      const { count, cursor } = endOf(places, (last, next) => shortCursor(list, last, next))
+      const { count, cursor } = endOf(places, (last, next) => encodeShortCursor(list, last, next))
       const last = places[fits - 1]
       const nextCursor = cursor ?? (last ? encode([`${key}.${order}`, last.value, last.id]) : null)
       const page = { items: rows.slice(0, count ?? fits), nextCursor }
@@ -114,11 +114,14 @@ const MOST_LEFT_OUT = 10
  * millisecond differ late, which makes a cursor between them longer. Returns nothing where the order allows no short
  * cursor.
  */
-function endOf(places: readonly Place[], between: (last: Place, next: Place) => string | undefined) {
+function endOf(
+  places: readonly ListPosition[],
+  between: (last: ListPosition, next: ListPosition) => string | undefined,
+) {
   const ends = Array.from({ length: Math.min(MOST_LEFT_OUT, places.length - 1) }, (_, i) => places.length - 1 - i)
   let longer: { count?: number; cursor?: string } = {}
   for (const count of ends) {
-    const cursor = between(places[count - 1] as Place, places[count] as Place)
+    const cursor = between(places[count - 1] as ListPosition, places[count] as ListPosition)
     if (cursor === undefined) return {}
     if (cursor.length <= MOST_CURSOR) return { count, cursor }
     longer = longer.cursor ? longer : { count, cursor }
@@ -164,7 +167,7 @@ function isNumber(value: unknown, type: string): boolean {
 const fitsColumn = (column: AnyColumn, value: unknown): boolean =>
   column.dataType === 'number'
     ? isNumber(value, column.getSQLType())
-    : typeof value === 'string' && (!column.getSQLType().startsWith('timestamp') || isTime(value))
+    : typeof value === 'string' && (!column.getSQLType().startsWith('timestamp') || isValidTime(value))
 
 function decode(
   cursor: string,
@@ -175,7 +178,7 @@ function decode(
 ): [string | number, string] {
   const fits = (value: unknown) => (isComputed(by) ? by.fits(value) : fitsColumn(by, value))
   try {
-    const short = readShort(list, cursor)
+    const short = decodeShortCursor(list, cursor)
     if (short) {
       const value = fits(short.number) ? short.number : new Date(short.number).toISOString()
       if (fits(value)) return [value, short.id]

@@ -3,10 +3,10 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import { and } from '../db/conditions.ts'
 import type { Db } from '../db/session.ts'
 import { invalid, notFound } from '../errors.ts'
-import { define } from '../events/catalogue.ts'
+import { defineEvent } from '../events/catalogue.ts'
 import type { Emitter } from '../events/emit.ts'
-import { nameChanged } from './changed.ts'
 import type { Records } from './kind.ts'
+import { emitChanged } from './synced-changes.ts'
 
 /** A table whose rows have a position among their siblings. */
 type Ordered = PgTable & Record<'id' | 'position' | 'version' | 'updatedAt' | 'deletedAt', PgColumn>
@@ -39,7 +39,7 @@ export async function lastPosition(ctx: Call, table: Ordered, siblings: SQL): Pr
  * fifty moves into the same gap no number is left in it: then all siblings are renumbered. The caller holds the
  * project's lock (`lockProject`).
  */
-export async function positionBehind(ctx: Call, row: Row, own: string, after: string | null): Promise<number> {
+export async function positionAfterSibling(ctx: Call, row: Row, own: string, after: string | null): Promise<number> {
   if (after === own) throw invalid('/after', 'A record cannot be placed after itself.')
   const others = and(row.siblings, isNull(row.table.deletedAt), ne(row.table.id, own))
   const between = await gap(ctx, row.table, others, after)
@@ -68,7 +68,7 @@ async function gap(ctx: Call, table: Ordered, others: SQL, after: string | null)
 }
 
 /** Defined here, because the feature `projects`, which lists it among its events, imports this file. */
-export const projectReordered = define('project.reordered', {
+export const projectReordered = defineEvent('project.reordered', {
   kind: 'project',
   changes: 'visibility',
   live: true,
@@ -84,6 +84,6 @@ async function numberAnew(ctx: Call, { table, project }: Row, others: SQL): Prom
     where ${table.id} = ranked.ranked_id returning ${table.id} as id`)
   const kind = ctx.app.records.all.find((record) => record.table.id === table.id)?.kind
   const ids = rows.map(({ id }) => id)
-  if (kind) nameChanged(ctx, kind, project, ids)
+  if (kind) emitChanged(ctx, kind, project, ids)
   ctx.emit(projectReordered, { subjectId: project.projectId, ...project })
 }

@@ -10,17 +10,17 @@ import type { RecordKind, Records } from './kind.ts'
 import type { RecordName } from './names.ts'
 
 /** Who reads, and the registry of kinds: a `Ctx` is one. */
-export interface Reader {
+export interface RecordReader {
   readonly actor: Actor
   readonly app: { readonly records: Records }
 }
 
 /** A reader with the connection that it reads by. */
-export interface Querying extends Reader {
+export interface QueryingReader extends RecordReader {
   readonly db: Db
 }
 
-const holds = ({ actor }: Reader, scope: string | undefined): boolean =>
+const holdsScope = ({ actor }: RecordReader, scope: string | undefined): boolean =>
   actor.kind === 'system' || scope === undefined || scopeHolds(actor.scopes, scope)
 
 /**
@@ -28,14 +28,15 @@ const holds = ({ actor }: Reader, scope: string | undefined): boolean =>
  * a status message or the detail of another record shows only kinds whose scope the credential has. `visible` of the
  * kind decides which rows. The people and agents of a record (author, assignee, holder) are always named.
  */
-export const mayRead = (reader: Reader, kind: RecordName): boolean => holds(reader, reader.app.records.get(kind).scope)
+export const mayRead = (reader: RecordReader, kind: RecordName): boolean =>
+  holdsScope(reader, reader.app.records.get(kind).scope)
 
 /** `mayRead` for an event. Events about other things than records name their scope themselves. */
-export const mayReadEvent = (reader: Reader, { scope, kind }: EventType): boolean =>
-  holds(reader, scope ?? reader.app.records.find(kind)?.scope)
+export const mayReadEvent = (reader: RecordReader, { scope, kind }: EventType): boolean =>
+  holdsScope(reader, scope ?? reader.app.records.find(kind)?.scope)
 
 /** SQL condition for rows that name a record by its kind and id: the caller sees the record now. */
-export const isSeen = (reader: Reader, kind: Column, id: Column): SQL =>
+export const isVisibleRecord = (reader: RecordReader, kind: Column, id: Column): SQL =>
   or(
     sql`false`,
     ...reader.app.records.all
@@ -48,8 +49,8 @@ export const isSeen = (reader: Reader, kind: Column, id: Column): SQL =>
   )
 
 /** Returns columns of the records that the caller sees. */
-export async function lookUp<R extends Record<string, unknown>>(
-  ctx: Querying,
+export async function readVisible<R extends Record<string, unknown>>(
+  ctx: QueryingReader,
   kind: RecordName,
   ids: readonly string[],
   columns: (record: RecordKind) => Record<keyof R & string, Column | SQL>,

@@ -11,7 +11,7 @@ type Versioned = PgTable & { id: PgColumn; version: PgColumn; updatedAt: PgColum
  * Changes a row that was read before, and increases its version. The WHERE clause checks the version, so the second of
  * two writers gets an error instead of overwriting the first. `again` reads the current row for that error.
  */
-export async function changeVersioned<T extends Versioned, R extends { id: string; version: number }>(
+export async function updateVersioned<T extends Versioned, R extends { id: string; version: number }>(
   { db, now }: { db: Db; now: string },
   table: T,
   { columns, before, set, what, again }: Change<T, R>,
@@ -35,11 +35,11 @@ export async function changeVersioned<T extends Versioned, R extends { id: strin
 
 /** A deleted record can be restored for this long; then it is purged. */
 export const RESTORE_DAYS = 30
-export const deletedLately = (deletedAt: PgColumn, now: string): SQL =>
+export const isRecentlyDeleted = (deletedAt: PgColumn, now: string): SQL =>
   gt(deletedAt, new Date(Date.parse(now) - RESTORE_DAYS * 86_400_000).toISOString())
 /** The condition for a restore: not deleted (restoring it changes nothing and is no error), or deleted recently. */
-export const thereOrLately = (deletedAt: PgColumn, now: string): SQL =>
-  or(isNull(deletedAt), deletedLately(deletedAt, now))
+export const isRestorable = (deletedAt: PgColumn, now: string): SQL =>
+  or(isNull(deletedAt), isRecentlyDeleted(deletedAt, now))
 
 interface Change<T extends PgTable, R> {
   columns: Record<string, PgColumn | SQL>
@@ -61,7 +61,7 @@ interface Lookups<R> {
 }
 
 /** Resolves a reference: an id, a name, or the unique beginning of an id. */
-export async function byReference<R>(ref: string, lookups: Lookups<R>): Promise<R | undefined> {
+export async function findByReference<R>(ref: string, lookups: Lookups<R>): Promise<R | undefined> {
   const given = ref.trim()
   const wanted = given.toLowerCase()
   if (isId(wanted)) return (await lookups.id(wanted))[0]
@@ -77,7 +77,7 @@ export async function byReference<R>(ref: string, lookups: Lookups<R>): Promise<
 export const shortId = (id: string): string => id.slice(0, 13)
 
 /** The id begins with the prefix: as a range of ids, because the index cannot compare their texts. */
-export function idStarts(id: PgColumn, prefix: string): SQL {
+export function idStartsWith(id: PgColumn, prefix: string): SQL {
   const filled = (digit: string) =>
     prefix +
     [8, 4, 4, 4, 12]

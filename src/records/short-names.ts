@@ -3,13 +3,13 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import { rightsOf } from '../auth/rights.ts'
 import { idList } from '../db/columns.ts'
 import { events } from '../events/table.ts'
-import type { Querying } from './readable.ts'
+import type { QueryingReader } from './readable.ts'
 
 /** Names of records by their ids: the key or slug, else the shortest beginning of the id that is unique. */
 export type RecordNames = ReadonlyMap<string, string>
 
 /** Returns the names of records of one kind. Ids of an unknown kind are not shortened. */
-export async function namesOf(ctx: Querying, kind: string, ids: string[]): Promise<RecordNames> {
+export async function shortNames(ctx: QueryingReader, kind: string, ids: string[]): Promise<RecordNames> {
   if (ids.length === 0) return new Map()
   const record = ctx.app.records.find(kind)
   if (!record) return kind === 'activity' ? beginnings(ctx, events, ids) : new Map()
@@ -32,7 +32,7 @@ const lengths = [13, 18, 23]
  * every caller.
  */
 async function beginnings(
-  ctx: Querying,
+  ctx: QueryingReader,
   table: PgTable & { id: PgColumn },
   ids: readonly string[],
 ): Promise<RecordNames> {

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Rights } from '../auth/rights.ts'
-import { check, decode } from '../check.ts'
+import { check, decodeInput } from '../check.ts'
 import { anyOf, idList } from '../db/columns.ts'
 import { and } from '../db/conditions.ts'
 import { type Db, rowsAs } from '../db/session.ts'
@@ -25,13 +25,13 @@ export type FieldKind = 'value' | 'set' | 'text'
 export type Fields = Readonly<Record<string, unknown>>
 
 /** A stored record: its fields, with its id and version. */
-export interface Stored extends Fields {
+export interface StoredRecord extends Fields {
   readonly id: string
   readonly version: number
 }
 
 /** The `sync` member of a kind of record. Its functions call the actions of the web API, so their rules hold. */
-export interface Synced<C = never> {
+export interface SyncRules<C = never> {
   /**
    * The record's own columns by the name of the field: no lease, no counts, no keys and names that are computed.
    * Devices get them in this order.
@@ -44,18 +44,18 @@ export interface Synced<C = never> {
   /** Creates a record with the id that the device chose. Absent fields get their defaults; none is null. */
   create(ctx: C, id: string, fields: Fields): Promise<unknown>
   /** Changes these fields. `ctx.expectedVersion` is the version of `before`. Missing: records never change. */
-  update?(ctx: C, before: Stored, fields: Fields): Promise<unknown>
+  update?(ctx: C, before: StoredRecord, fields: Fields): Promise<unknown>
   /** Missing: devices cannot delete. */
-  remove?(ctx: C, before: Stored): Promise<unknown>
+  remove?(ctx: C, before: StoredRecord): Promise<unknown>
   /** Restores a deleted record. Missing: the web API cannot either. */
-  restore?(ctx: C, before: Stored): Promise<unknown>
+  restore?(ctx: C, before: StoredRecord): Promise<unknown>
 }
 
 /** Where a record belongs: its project, else its organization, else its owner. The unit of rights and partial sync. */
 export type Container = `${'project' | 'organization' | 'user'}:${string}`
 
 /** A synced entity: a kind of record, or something that belongs to records, such as comments. */
-export interface SyncEntity<C = never> extends Synced<C> {
+export interface SyncEntity<C = never> extends SyncRules<C> {
   /** Its name in pull, push and `data.changed` of events: `task`, `comment`. */
   readonly entity: string
   readonly table: PgTable & { id: PgColumn }
@@ -106,19 +106,19 @@ interface SyncedKind<C> {
   readonly scope: `${string}:read`
   readonly visible: (rights: Rights) => SQL
   readonly ownerId?: PgColumn
-  readonly sync?: Synced<C>
+  readonly sync?: SyncRules<C>
 }
 
 /** Returns a kind of record as an entity of sync; undefined for kinds that devices keep no copy of. */
-export function entityOf<C>(record: SyncedKind<C>, project: PgColumn | undefined): SyncEntity<C> | undefined {
+export function syncEntity<C>(record: SyncedKind<C>, project: PgColumn | undefined): SyncEntity<C> | undefined {
   const { kind, table, scope, sync } = record
   if (!sync) return undefined
   const { version, deletedAt } = table
-  return { ...sync, entity: kind, table, scope, version, deletedAt, place: placeOf(record, project) }
+  return { ...sync, entity: kind, table, scope, version, deletedAt, place: syncPlace(record, project) }
 }
 
 /** Returns where records of a kind belong, and who sees them. */
-export function placeOf(
+export function syncPlace(
   { table: { organizationId }, visible, ownerId }: Pick<SyncedKind<never>, 'table' | 'visible' | 'ownerId'>,
   project: PgColumn | undefined,
 ): SyncPlace {
@@ -137,15 +137,15 @@ export function placeOf(
 }
 
 /** A record as pull sends it. */
-export interface Copy {
+export interface RecordCopy {
   readonly id: string
   readonly version: number
   readonly container: Container
-  readonly record: Stored
+  readonly record: StoredRecord
 }
 
 /** A record as it is read, with its container. */
-interface Row extends Stored {
+interface Row extends StoredRecord {
   readonly $container: Container
 }
 
@@ -159,7 +159,7 @@ const selectFrom = (db: Db, { table, columns, version, place }: Readable, where:
     .orderBy(table.id)
     .$dynamic()
 
-const copyOf = ({ $container, id, version, ...rest }: Row): Copy => ({
+const copyOf = ({ $container, id, version, ...rest }: Row): RecordCopy => ({
   id,
   version,
   container: $container,
@@ -174,7 +174,7 @@ interface Selection {
 }
 
 /** Reads records of an entity, by id. The condition has to hold the reader's rights. */
-export async function readCopies(db: Db, entity: Readable, { where, after, limit }: Selection): Promise<Copy[]> {
+export async function readCopies(db: Db, entity: Readable, { where, after, limit }: Selection): Promise<RecordCopy[]> {
   const from = after === undefined ? undefined : sql`${entity.table.id} > ${after}::uuid`
   const query = selectFrom(db, entity, and(where, from))
   const rows = await rowsAs<Row>(limit === undefined ? query : query.limit(limit))
@@ -182,13 +182,13 @@ export async function readCopies(db: Db, entity: Readable, { where, after, limit
 }
 
 /** An id below all others. */
-export const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'
+export const LOWEST_ID = '00000000-0000-0000-0000-000000000000'
 
 /**
  * Returns a function that reads the next records after an id, each with its container as `$container`. The
  * statement is built once: for small pages that costs more than everything else.
  */
-export function pagesOf(
+export function preparePages(
   db: Db,
   entity: Readable,
   where: SQL | undefined,
@@ -200,27 +200,32 @@ export function pagesOf(
 }
 
 /** Reads those of these records that the caller sees, in any container. */
-export const readByIds = (db: Db, entity: PlacedEntity, ids: readonly string[], rights: Rights): Promise<Copy[]> =>
+export const readCopiesByIds = (
+  db: Db,
+  entity: PlacedEntity,
+  ids: readonly string[],
+  rights: Rights,
+): Promise<RecordCopy[]> =>
   ids.length === 0
     ? Promise.resolve([])
     : readCopies(db, entity, { where: and(anyOf(entity.table.id, idList(ids)), entity.place.visible(rights)) })
 
 /** Validates fields against the schema of an action, and converts dates to instants. Throws `invalid`. */
-export function checked<T extends TSchema>(schema: T, fields: Fields): Static<T> {
+export function validateFields<T extends TSchema>(schema: T, fields: Fields): Static<T> {
   const errors = check(schema, fields)
   if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors })
-  return decode(schema, fields as Static<T>)
+  return decodeInput(schema, fields as Static<T>)
 }
 
 /** Renames a field to the name that the actions use. */
-export function renamed({ ...fields }: Fields, from: string, to: string): Fields {
+export function renameField({ ...fields }: Fields, from: string, to: string): Fields {
   if (!(from in fields)) return fields
   const { [from]: value, ...rest } = fields
   return { ...rest, [to]: value }
 }
 
 /** Separates the fields that a new record cannot have yet from the rest. */
-export function split(
+export function splitFields(
   { ...fields }: Fields,
   isLater: (name: string, value: unknown) => boolean,
 ): { now: Fields; later: Fields } {
@@ -232,7 +237,7 @@ export function split(
 }
 
 /** Returns about how many bytes a record takes on the wire. */
-export function sizeOf(record: Fields): number {
+export function recordBytes(record: Fields): number {
   let size = 0
   for (const value of Object.values(record)) {
     if (typeof value === 'string') size += value.length

@@ -1,6 +1,6 @@
 import type { Elysia } from 'elysia'
 import { AppError } from '../errors.ts'
-import { isHere } from '../http/cookies.ts'
+import { isSignedInBrowser } from '../http/cookies.ts'
 import { headers } from '../http/headers.ts'
 import { openPack, type Pack, type PackedFile } from '../pages/pack.ts'
 import { homePage, pageHeaders } from '../pages/pages.ts'
@@ -32,15 +32,17 @@ export function addDashboard(server: Elysia, home: (request: Request) => Promise
   // The public home page is at `/`.
   for (const path of paths)
     server.get(path, async ({ request }) =>
-      path === '/' && !isHere(request) ? ((await home(request)) ?? publicHome()) : page(await pack(), request),
+      path === '/' && !isSignedInBrowser(request)
+        ? ((await home(request)) ?? publicHome())
+        : sendPage(await pack(), request),
     )
   // Mails and bookmarks from before the dashboard.
   server.get(
     '/account',
     () => new Response(null, { status: 302, headers: { ...headers, location: '/settings/profile' } }),
   )
-  server.get('/web/:name', async ({ request, params }) => file(await pack(), request, `/web/${params.name}`))
-  server.get('/fonts/:name', async ({ request, params }) => file(await pack(), request, `/fonts/${params.name}`))
+  server.get('/web/:name', async ({ request, params }) => sendFile(await pack(), request, `/web/${params.name}`))
+  server.get('/fonts/:name', async ({ request, params }) => sendFile(await pack(), request, `/fonts/${params.name}`))
 }
 
 /** What `/` is for those who are not signed in. */
@@ -51,14 +53,14 @@ const publicHome = (): Response =>
 const ofReader = { 'cache-control': 'private, no-cache', vary: 'cookie' }
 
 /** Names of built files contain a hash of their content, and those of fonts their version: they never change. */
-async function file(pack: Pack, request: Request, path: string): Promise<Response> {
+async function sendFile(pack: Pack, request: Request, path: string): Promise<Response> {
   const found = pack.files.get(path)
   if (!found) throw new AppError('not_found', 'No such file.')
-  return send(pack, found, request, { 'cache-control': 'public, max-age=31536000, immutable' })
+  return sendPacked(pack, found, request, { 'cache-control': 'public, max-age=31536000, immutable' })
 }
 
 /** The theme of the cookie is written into the page, because no script could run early enough. */
-async function page(pack: Pack, request: Request): Promise<Response> {
+async function sendPage(pack: Pack, request: Request): Promise<Response> {
   const found = pack.files.get('/index.html')
   if (!found) throw new AppError('internal', 'The dashboard is missing from this build.')
   const theme = /(?:^|;\s*)theme=(light|dark)\b/.exec(request.headers.get('cookie') ?? '')?.[1]
@@ -73,19 +75,24 @@ async function page(pack: Pack, request: Request): Promise<Response> {
   })
 }
 
-const takes = (request: Request, encoding: string): boolean =>
+const acceptsEncoding = (request: Request, encoding: string): boolean =>
   (request.headers.get('accept-encoding') ?? '').split(',').some((part) => {
     const [name, quality] = part.trim().split(';')
     return name === encoding && !/^\s*q=0(\.0*)?$/.test(quality ?? '')
   })
 
-async function send(pack: Pack, found: PackedFile, request: Request, more: Record<string, string>): Promise<Response> {
+async function sendPacked(
+  pack: Pack,
+  found: PackedFile,
+  request: Request,
+  more: Record<string, string>,
+): Promise<Response> {
   const etag = `"${found.etag}"`
   const all = { ...headers, 'content-type': found.type, etag, vary: 'accept-encoding', ...more }
   if (request.headers.get('if-none-match') === etag) return new Response(null, { status: 304, headers: all })
   for (const encoding of ['br', 'gzip'] as const) {
     const span = found[encoding]
-    if (span && takes(request, encoding))
+    if (span && acceptsEncoding(request, encoding))
       return new Response(await pack.bytes(span), { headers: { ...all, 'content-encoding': encoding } })
   }
   return new Response(await pack.bytes(found.raw), { headers: all })

@@ -1,7 +1,7 @@
 import { type Rule, TUNNELS_TOOLSET } from '../auth/policy.ts'
 import type { Feature } from '../feature.ts'
 import { http } from '../http/context.ts'
-import { actionOf, documented, routesOf } from '../http/openapi.ts'
+import { documentedRoutes, routeAction, routesOf } from '../http/openapi.ts'
 import type { Tool } from '../mcp/tool.ts'
 import { toolsetNames } from '../mcp/toolsets.ts'
 import type { Grantable } from '../services.ts'
@@ -27,7 +27,10 @@ interface PolicyRow {
 export function policyTable(features: readonly Feature[], tools: readonly Tool[]): PolicyRow[] {
   const routes = features.flatMap((f) => (f.routes ? routesOf(f.routes(http())) : []))
   return [
-    ...documented(routes).map((route) => ({ surface: `${route.method} ${route.path}`, action: actionOf(route) })),
+    ...documentedRoutes(routes).map((route) => ({
+      surface: `${route.method} ${route.path}`,
+      action: routeAction(route),
+    })),
     ...tools.flatMap(({ name, action, writing }) => [
       { surface: `tool ${name}`, action },
       ...(writing ? [{ surface: `tool ${name} with ${writing.fields.join(' or ')}`, action: writing.action }] : []),
@@ -38,7 +41,7 @@ export function policyTable(features: readonly Feature[], tools: readonly Tool[]
     kinds: rule.kinds.join(','),
     scope: rule.scope,
     role: rule.admin ? 'instance admin' : rule.role,
-    proof: proofOf(rule),
+    proof: requiredProof(rule),
     account: rule.account === true,
     limited: rule.limited === true && !rule.kinds.includes('anonymous'),
   }))
@@ -54,8 +57,8 @@ export interface RouteRow {
 /** Every documented route with its action and rule, in the order of the features. */
 export const routeTable = (features: readonly Feature[]): RouteRow[] =>
   features.flatMap(({ routes }) =>
-    documented(routes ? routesOf(routes(http())) : []).map((route) => {
-      const { id, rule } = actionOf(route)
+    documentedRoutes(routes ? routesOf(routes(http())) : []).map((route) => {
+      const { id, rule } = routeAction(route)
       return { method: route.method, path: route.path, action: id, rule: describeRule(rule) }
     }),
   )
@@ -74,11 +77,11 @@ function describeProof(rule: Rule): string | null {
   return rule.own ? 'not while impersonated' : null
 }
 
-export const proofOf = ({ recent, interactive, own }: Rule): string | null =>
+export const requiredProof = ({ recent, interactive, own }: Rule): string | null =>
   recent !== undefined ? `${recent} min` : interactive ? 'browser' : own ? 'self' : null
 
 /** Returns what credentials can be limited to. It builds all routes when someone first asks, because few do. */
-export function grantableOf(features: readonly Feature[], tools: readonly Tool[]): Grantable {
+export function grantableBy(features: readonly Feature[], tools: readonly Tool[]): Grantable {
   let resources: ReadonlySet<string> | undefined
   return {
     get resources() {

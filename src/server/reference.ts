@@ -1,7 +1,15 @@
 import { OptionalKind } from '@sinclair/typebox'
 import { AppError } from '../errors.ts'
-import { access, actionOf, documented, exampleOf, isUpload, type RouteLike, responsesOf } from '../http/openapi.ts'
-import { docs, hasAll, wordsOf } from '../pages/docs.ts'
+import {
+  describeAccess,
+  documentedRoutes,
+  exampleOf,
+  isUpload,
+  type RouteLike,
+  responseSchemas,
+  routeAction,
+} from '../http/openapi.ts'
+import { containsAll, docsPage, queryTerms } from '../pages/docs.ts'
 import { fieldRows } from '../pages/field-rows.ts'
 import { html } from '../pages/pages.ts'
 import type { TSchema } from '../schema.ts'
@@ -10,21 +18,21 @@ import type { TSchema } from '../schema.ts'
 const tagOf = ({ hooks }: RouteLike): string => (hooks.detail as { tags: [string] }).tags[0]
 const summaryOf = ({ hooks }: RouteLike): string => (hooks.detail as { summary: string }).summary
 
-export class Reference {
+export class ApiReference {
   readonly #groups: Map<string, RouteLike[]>
   readonly #texts = new Map<RouteLike, string>()
   readonly #pages = new Map<string, string>()
 
   constructor(routes: readonly RouteLike[]) {
-    const sorted = documented(routes).toSorted((a, b) => tagOf(a).localeCompare(tagOf(b)))
+    const sorted = documentedRoutes(routes).toSorted((a, b) => tagOf(a).localeCompare(tagOf(b)))
     this.#groups = Map.groupBy(sorted, tagOf)
   }
 
   /** The list of all operations, or of those that match. */
   index(query: string): string {
-    const words = wordsOf(query)
+    const words = queryTerms(query)
     const found = [...this.#groups].map(
-      ([tag, list]) => [tag, list.filter((route) => hasAll(this.#text(route), words))] as const,
+      ([tag, list]) => [tag, list.filter((route) => containsAll(this.#text(route), words))] as const,
     )
     const hits = found.filter(([, list]) => list.length > 0)
     const count = hits.reduce((sum, [, list]) => sum + list.length, 0)
@@ -34,7 +42,7 @@ export class Reference {
         : 'Every operation with its fields and an example. General rules: <a href="/manual/api">Web API</a>. For machines: <a href="/api/openapi.json">openapi.json</a>.'
     const sections = hits.map(
       ([tag, list]) =>
-        `<h2><a href="/api/reference/${tag}">${html(tag)}</a></h2><ul class="ops">${list.map(line).join('')}</ul>`,
+        `<h2><a href="/api/reference/${tag}">${html(tag)}</a></h2><ul class="ops">${list.map(operationItem).join('')}</ul>`,
     )
     return this.#page(
       'API reference',
@@ -51,7 +59,7 @@ export class Reference {
     const list = this.#groups.get(tag)
     if (!list) throw new AppError('not_found', `The API has no resource ${JSON.stringify(tag)}.`)
     const body = `<p class="soft small"><a href="/api/reference">API reference</a></p><h1>${html(tag)}</h1>
-<ul class="ops">${list.map(line).join('')}</ul>${list.map(operation).join('')}`
+<ul class="ops">${list.map(operationItem).join('')}</ul>${list.map(operation).join('')}`
     const page = this.#page(`${tag} · API reference`, tag, '', body)
     this.#pages.set(tag, page)
     return page
@@ -64,7 +72,7 @@ export class Reference {
       current: tag === current,
     }))
     const contents = [{ heading: 'Resources', items }]
-    return docs({ title: `${title} · Tutti`, path: '/api/reference', what: 'the API', query, contents, body })
+    return docsPage({ title: `${title} · Tutti`, path: '/api/reference', what: 'the API', query, contents, body })
   }
 
   /** What the search looks at: names, address, summary, and the names of all fields. */
@@ -72,7 +80,7 @@ export class Reference {
     const known = this.#texts.get(route)
     if (known !== undefined) return known
     const { method, path, hooks } = route
-    const { id, rule } = actionOf(route)
+    const { id, rule } = routeAction(route)
     const fields = [hooks.query, hooks.body].flatMap((schema) => Object.keys(schema?.properties ?? {}))
     const text = [method, path, id, summaryOf(route), rule.scope, ...fields].join(' ').toLowerCase()
     this.#texts.set(route, text)
@@ -80,23 +88,23 @@ export class Reference {
   }
 }
 
-const line = (route: RouteLike): string =>
-  `<li><a href="/api/reference/${tagOf(route)}#${actionOf(route).id}"><span class="method">${route.method}</span> <code>${html(route.path)}</code></a> <span class="soft">${html(summaryOf(route))}</span></li>`
+const operationItem = (route: RouteLike): string =>
+  `<li><a href="/api/reference/${tagOf(route)}#${routeAction(route).id}"><span class="method">${route.method}</span> <code>${html(route.path)}</code></a> <span class="soft">${html(summaryOf(route))}</span></li>`
 
 function operation(route: RouteLike): string {
   const { method, path, hooks } = route
-  const { rule, id } = actionOf(route)
+  const { rule, id } = routeAction(route)
   return `<section class="op" id="${html(id)}"><h2><span class="method">${method}</span> <code>${html(path)}</code></h2>
-<p>${html(summaryOf(route))}. <span class="soft">${html(access(rule).replaceAll('`', ''))}</span></p>
+<p>${html(summaryOf(route))}. <span class="soft">${html(describeAccess(rule).replaceAll('`', ''))}</span></p>
 ${fields('In the address', hooks.params)}${fields('Query', hooks.query)}
 ${isUpload(hooks) ? '' : fields('Body', hooks.body)}
-<pre><code>${html(curlOf(route))}</code></pre>
-${returned(hooks.response)}</section>`
+<pre><code>${html(curlExample(route))}</code></pre>
+${responseSection(hooks.response)}</section>`
 }
 
 /** What an operation returns; a WebSocket returns nothing of its own, and its messages are in the manual. */
-function returned(response: unknown): string {
-  const [first] = Object.entries(responsesOf(response))
+function responseSection(response: unknown): string {
+  const [first] = Object.entries(responseSchemas(response))
   if (!first) return '<p>The connection stays open. <a href="/manual/live">The manual</a> describes its messages.</p>'
   const [status, schema] = first
   return `<details><summary>Returns ${html(status)}</summary>${fields('', schema)}${exampleBlock(schema)}</details>`
@@ -116,7 +124,7 @@ function fields(title: string, schema: TSchema | undefined): string {
 }
 
 /** A call that works as it is written, once `$TUTTI` and `$TOKEN` are set and the ids are those of real records. */
-export function curlOf(route: RouteLike): string {
+export function curlExample(route: RouteLike): string {
   const { method, path, hooks } = route
   const values = (hooks.params?.properties ?? {}) as Record<string, TSchema>
   const filled = path.replace(/:(\w+)/g, (_, name: string) =>
@@ -130,7 +138,7 @@ export function curlOf(route: RouteLike): string {
   ).toString()
   return [
     `curl ${method === 'GET' ? '' : `-X ${method} `}"$TUTTI${filled}${query && `?${query}`}"`,
-    !actionOf(route).rule.kinds.includes('anonymous') && '-H "authorization: Bearer $TOKEN"',
+    !routeAction(route).rule.kinds.includes('anonymous') && '-H "authorization: Bearer $TOKEN"',
     isUpload(hooks) && '-F file=@picture.png',
     hooks.body && !isUpload(hooks) && "-H 'content-type: application/json'",
     // A quotation mark inside the text ends it for the shell, so it is written outside.

@@ -1,17 +1,17 @@
 import type { Server } from 'bun'
 import { type AnyElysia, Elysia } from 'elysia'
-import { urlOf } from '../address.ts'
+import { publicUrl } from '../address.ts'
 import { networkOf } from '../auth/limits.ts'
-import { sameText } from '../auth/secrets.ts'
+import { isSameSecret } from '../auth/secrets.ts'
 import { AppError } from '../errors.ts'
 import type { AppWithFeatures } from '../feature.ts'
 import { http } from '../http/context.ts'
 import { Guard, withHost } from '../http/guard.ts'
 import { headers } from '../http/headers.ts'
-import { documented, type RouteLike, routesOf } from '../http/openapi.ts'
+import { documentedRoutes, type RouteLike, routesOf } from '../http/openapi.ts'
 import { problemResponse } from '../http/problem.ts'
 import type { SocketData } from '../live/socket.ts'
-import { Whole } from '../mcp/direct.ts'
+import { WholeResponse } from '../mcp/direct-calls.ts'
 import { HANDOVER_PATH } from '../mcp/handover.ts'
 import { createMcp, type Mcp } from '../mcp/server.ts'
 import type { App } from '../services.ts'
@@ -20,7 +20,7 @@ import { socketHandlers } from '../ws/socket.ts'
 import { addDashboard } from './dashboard.ts'
 import { addHealth, healthRoute } from './health.ts'
 import { Metrics } from './metrics.ts'
-import { addPages, homeOf, keptPageOf } from './pages.ts'
+import { addPages, cachedSitePage, siteHome } from './pages.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
@@ -87,7 +87,7 @@ export function buildHttp(app: AppWithFeatures, { checkAnswers = false }: HttpOp
   addInternal(server, app, guard)
   addHealth(server, app, () => (state.leaving ? 'stopping' : app.clockWatch.isTrusted ? undefined : 'clock'))
   addPages(server, app, guard, routes)
-  addDashboard(server, homeOf(app, guard))
+  addDashboard(server, siteHome(app, guard))
   return { server, guard, metrics, mcp, state, routes }
 }
 
@@ -128,7 +128,7 @@ const describedBy = (routers: readonly AnyElysia[]): RouteLike[] =>
  * stream, which is a good part of what a message costs.
  */
 function asText(response: Response, set: { status?: number | string; headers: object }): Response | string {
-  if (!(response instanceof Whole)) return response
+  if (!(response instanceof WholeResponse)) return response
   set.status = response.init.status
   Object.assign(set.headers, response.init.headers)
   return response.whole
@@ -148,7 +148,7 @@ function missing({ router }: Elysia, method: string, path: string): AppError {
 
 /** Throws if a route has no policy, so that the server does not start with one. */
 function requirePolicy(routes: readonly RouteLike[]): void {
-  const withRule = new Set(documented(routes))
+  const withRule = new Set(documentedRoutes(routes))
   const bare = routes.filter((r) => !withRule.has(r))
   if (bare.length > 0)
     throw new Error(
@@ -159,10 +159,10 @@ function requirePolicy(routes: readonly RouteLike[]): void {
 async function mayReadMetrics(app: App, guard: Guard, request: Request): Promise<void> {
   const secret = guard.credential(request)
   const { METRICS_TOKEN } = app.config
-  if (secret && METRICS_TOKEN && sameText(secret, METRICS_TOKEN)) return
+  if (secret && METRICS_TOKEN && isSameSecret(secret, METRICS_TOKEN)) return
   // Counts as a guess.
   const wait = guard.perNetwork.take(networkOf(guard.seen(request).ip))
-  if (wait > 0) throw guard.limited(guard.perNetwork, wait)
+  if (wait > 0) throw guard.limitError(guard.perNetwork, wait)
   if (!secret) throw new AppError('unauthenticated', 'Send METRICS_TOKEN or the token of an administrator.')
   const actor = await app.auth.authenticate(secret)
   if (!actor.admin || actor.kind !== 'session')
@@ -184,7 +184,7 @@ export function startHttp(
   const { server, guard, metrics, mcp, state, routes } = built
   const { HOST, PORT } = app.config
   const fetch = server.fetch
-  const keptPage = keptPageOf(app, guard)
+  const keptPage = cachedSitePage(app, guard)
   const routed = async (request: Request, started: number): Promise<Response> => {
     state.running++
     try {
@@ -221,7 +221,7 @@ export function startHttp(
   })
   guard.attach(listening, (request, data) => listening.upgrade(request, { data }))
   Object.assign(app.gauges, { mcpStreams: () => mcp.streams, http: () => state.running, live: () => app.live.size })
-  app.url = urlOf(app.config, listening.port as number)
+  app.url = publicUrl(app.config, listening.port as number)
   app.listening = { host: HOST, port: listening.port as number }
   return {
     url: app.url,
@@ -236,7 +236,7 @@ export function startHttp(
       app.live.stop()
       app.tunnels.drain()
       await mcp.close()
-      await drained(app, state, listening, Date.now() + drainMs)
+      await waitUntilDrained(app, state, listening, Date.now() + drainMs)
       await listening.stop(true)
     },
   }
@@ -246,7 +246,7 @@ export function startHttp(
  * Waits until nothing runs, and closes the listener: a load balancer can repeat a refused connection elsewhere, because
  * nothing was sent. With other instances, machines first reconnect to them; until then this instance serves them.
  */
-async function drained(
+async function waitUntilDrained(
   { config, tunnels }: App,
   state: { running: number },
   listening: Server<SocketData>,

@@ -19,7 +19,7 @@ const partsOf = (address: string): Parts | undefined => {
  * Returns an address for each server; none if it is malformed. `target_session_attrs` is left out: the server that
  * accepts writes is always the one we look for, and a database would not know the parameter.
  */
-export function serversOf(address: string): string[] {
+export function splitServers(address: string): string[] {
   const { start, hosts, rest } = partsOf(address) ?? { start: '', hosts: [], rest: '' }
   const end = rest.replace(target, '$1').replace(/[?&]$/, '')
   const servers = hosts.map((host) => `${start}${host}${end}`)
@@ -27,10 +27,10 @@ export function serversOf(address: string): string[] {
 }
 
 /** Returns which kind of server the address asks for, in the words of libpq. */
-export const targetOf = (address: string): string | undefined => target.exec(address)?.[2]
+export const targetSessionAttrs = (address: string): string | undefined => target.exec(address)?.[2]
 
 /** Returns the address without user, password and parameters, for people. */
-export function placeOf(address: string): string {
+export function displayAddress(address: string): string {
   const { hosts, rest } = partsOf(address) ?? { hosts: [], rest: '' }
   return `postgres://${hosts.join(',')}${rest.replace(/[?#].*$/s, '')}`
 }

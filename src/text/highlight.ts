@@ -11,13 +11,13 @@ const WINDOW = 240
 const BEFORE = 60
 
 /** Splits a text into the parts that match and those between them. */
-export const pieces = (text: string, spans: readonly Span[]): Part[] => cut(text, spans, 0, text.length)
+export const splitMatches = (text: string, spans: readonly Span[]): Part[] => cutParts(text, spans, 0, text.length)
 
 /**
  * Returns the excerpt of a text around the place with most of these spans, which are in order. `inside`: something
  * comes before the text; `more`: something follows it.
  */
-export function around(
+export function excerptAround(
   text: string,
   spans: readonly Span[],
   { inside = false, more = false }: { inside?: boolean; more?: boolean },
@@ -25,7 +25,7 @@ export function around(
   const best = densest(spans)
   const start = best ? atWord(text, Math.max(0, best[0] - BEFORE), best[0]) : 0
   const end = Math.min(text.length, Math.max(start + WINDOW, best?.[1] ?? 0))
-  const found = cut(text, spans, start, end)
+  const found = cutParts(text, spans, start, end)
   const ellipsis = (wanted: boolean): Part[] => (wanted ? [{ text: '…' }] : [])
   return [...ellipsis(start > 0 || inside), ...found, ...ellipsis(end < text.length || more)]
 }
@@ -55,7 +55,7 @@ function atWord(text: string, from: number, before: number): number {
   return space < 0 ? before : from + space + 1
 }
 
-function cut(text: string, spans: readonly Span[], start: number, end: number): Part[] {
+function cutParts(text: string, spans: readonly Span[], start: number, end: number): Part[] {
   const found: Part[] = []
   const add = (from: number, to: number, match: boolean) => {
     const piece = visibleText(text.slice(from, to).toWellFormed().replace(/\s+/g, ' '))

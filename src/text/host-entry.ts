@@ -27,8 +27,8 @@ function ofHost(host: string): HostEntry | undefined {
   if (family !== 0) return { range: { base: host, bits: family === 4 ? 32 : 128 } }
   // The parser normalises international names, and rejects text that is not a host name.
   const name = host && !host.includes(':') ? URL.parse(`http://${host}`)?.hostname : undefined
-  return name && !isIP(name) ? { name: withoutDot(name) } : undefined
+  return name && !isIP(name) ? { name: withoutTrailingDot(name) } : undefined
 }
 
 /** A name may end with a dot, which means the same. */
-export const withoutDot = (name: string): string => name.replace(/\.$/, '')
+export const withoutTrailingDot = (name: string): string => name.replace(/\.$/, '')

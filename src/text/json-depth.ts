@@ -2,7 +2,7 @@
 export const MOST_DEPTH = 32
 
 /** Returns how deep a JSON text is nested, without parsing it. */
-export function depthOf(text: string): number {
+export function jsonDepth(text: string): number {
   let depth = 0
   let most = 0
   let quoted = false

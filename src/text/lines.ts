@@ -12,7 +12,7 @@ interface Options {
  * Splits a stream of UTF-8 bytes into lines, at line feeds only. Node's readline also splits at other separators, which
  * may occur inside JSON strings. An empty line at the very end is left out.
  */
-export async function* linesOf(
+export async function* splitLines(
   chunks: AsyncIterable<Uint8Array>,
   { longest = Number.POSITIVE_INFINITY, fatal = false }: Options = {},
 ): AsyncGenerator<string> {

@@ -38,7 +38,7 @@ const MOST_TERMS = 32
 export const termsOf = (query: string): string[] => query.match(/-?"[^"]*(?:"|$)|[^\s"]+/g) ?? []
 
 /** Returns the last word if it may still be incomplete. */
-export function begunWord(typed: string): string | undefined {
+export function incompleteWord(typed: string): string | undefined {
   const last = lastWord.exec(typed)?.[1]
   const open = (typed.match(/"/g)?.length ?? 0) % 2 === 1
   return !last || open || last.toLowerCase() === 'or' || !isSpecific.test(last) ? undefined : last
@@ -50,9 +50,9 @@ const MOST_MATCHES = 200
  * Returns a function that finds the words of a query in a text, as `asked` with the dictionary `simple` does. It reads
  * the text once: Postgres' own marks take ten times as long, which is too much for callers without a credential.
  */
-export function finder(text: string): (text: string) => Span[] {
+export function matchFinder(text: string): (text: string) => Span[] {
   const typed = queryWords(text)
-  const last = begunWord(typed)?.toLowerCase()
+  const last = incompleteWord(typed)?.toLowerCase()
   const words = new Set(
     termsOf(typed).flatMap((term) => (term.startsWith('-') || term.toLowerCase() === 'or' ? [] : wordsOf(term))),
   )

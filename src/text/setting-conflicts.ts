@@ -32,7 +32,7 @@ type Together = Partial<Record<(typeof pairs)[number][number], unknown>> & {
 }
 
 /** Returns what is wrong with settings that are each right. */
-export function conflictsOf(values: Together): string[] {
+export function settingConflicts(values: Together): string[] {
   const { DB_CONNECTION, DATABASE_URL, TUNNEL_DOMAIN, APP_URL } = values
   const problems: string[] = []
   if (DB_CONNECTION === 'pgsql' && !DATABASE_URL) problems.push('DB_CONNECTION is pgsql, so DATABASE_URL must be set')

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { serversOf, targetOf } from './database-address.ts'
+import { splitServers, targetSessionAttrs } from './database-address.ts'
 import { parseHostEntry } from './host-entry.ts'
 
 /** Converts the text of a setting to its value. Throws an error that completes the sentence "NAME …". */
@@ -72,8 +72,8 @@ export const smtpUrl: Parse<string> = (value) => {
 }
 /** An address of one or several servers of a Postgres cluster. */
 export const databaseUrl: Parse<string> = (value) => {
-  if (serversOf(value).length === 0) throw new Error('must look like postgres://user:password@host:5432/database')
-  if (!/^(read-write|primary)?$/.test(targetOf(value) ?? ''))
+  if (splitServers(value).length === 0) throw new Error('must look like postgres://user:password@host:5432/database')
+  if (!/^(read-write|primary)?$/.test(targetSessionAttrs(value) ?? ''))
     throw new Error('must have target_session_attrs=read-write or none: the server that accepts writes is always used')
   return value
 }
@@ -94,7 +94,7 @@ export const secret =
   }
 
 /** Hides the user, password and query of an address. Other text stays unchanged. */
-export const withoutSecrets = (text: string): string =>
+export const hideCredentials = (text: string): string =>
   text.replace(/^([a-z][a-z0-9+.-]*:\/\/)([^\s/?#]*@)?([^?]*)(\?.*)?$/is, (_, scheme, who, where, query) =>
     [scheme, who ? '(hidden)@' : '', where, query ? '?(hidden)' : ''].join(''),
   )

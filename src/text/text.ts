@@ -10,7 +10,7 @@ export const slugify = (text: string): string =>
     .replace(/-+$/, '')
 
 /** Returns `how-we-deploy`, or if taken `how-we-deploy-2` and so on. */
-export function untaken(slug: string, taken: ReadonlySet<string>): string {
+export function uniqueSlug(slug: string, taken: ReadonlySet<string>): string {
   for (let n = 1; ; n++) {
     const free = n === 1 ? slug : `${slug}-${n}`
     if (!taken.has(free)) return free

@@ -3,7 +3,7 @@
  * a tokenizer would cut them. The result is a fifth to a half too high for prose and code, more for other alphabets,
  * and too low only for gibberish.
  */
-export function tokensOf(text: string): number {
+export function estimateTokens(text: string): number {
   let tokens = 0
   for (const [piece] of text.matchAll(pieces)) tokens += costOf(piece)
   return Math.ceil(tokens)
@@ -25,7 +25,7 @@ function costOf(piece: string): number {
 }
 
 /** Returns the beginning of a text within a number of tokens, with an ellipsis if it was cut. */
-export function clipped(text: string, tokens: number): string {
+export function clipToTokens(text: string, tokens: number): string {
   let left = tokens
   let end = 0
   let fits = 0

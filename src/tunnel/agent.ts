@@ -1,19 +1,19 @@
-import type { ActionHandler, Question } from './actions/action.ts'
-import { Actions, type Ended, type Reporter } from './actions/actions.ts'
+import type { ActionHandler, ConfirmationRequest } from './actions/action.ts'
+import { type ActionEnd, type ActionReporter, ActionRunner } from './actions/action-runner.ts'
 import { actionHandlers } from './actions/handlers.ts'
-import { sendOver } from './dial.ts'
-import { ActionRequest, fromJson, resets, SUBPROTOCOL, Welcome } from './frames.ts'
+import { ActionRequest, decodeJson, resetCodes, SUBPROTOCOL, Welcome } from './frames.ts'
 import { callHttp } from './http/call.ts'
-import { Lines } from './http/line.ts'
-import { callSocket, isListening, Kept } from './local.ts'
-import { isAllowed, type Machine, offerOf } from './machine.ts'
+import { ServiceConnectionPool } from './http/service-connections.ts'
+import { sendOver } from './instance-dial.ts'
+import { bridgeLocalSocket, isListening, RecordedRequest } from './local-service.ts'
+import { isAllowed, type MachineConfig, machineOffer } from './machine-config.ts'
 import { mcpHandlers } from './mcp/handlers.ts'
 import { LocalMcp } from './mcp/local-mcp.ts'
-import { Session } from './session.ts'
+import { TunnelSession } from './session.ts'
 import type { Stream } from './stream.ts'
 
 /** A finished request, for the log of the machine. */
-export interface Served {
+export interface ServedRequest {
   service: string
   method: string
   target: string
@@ -28,17 +28,17 @@ export interface ServiceAddress {
   url: string | null
 }
 
-export interface AgentOptions {
-  machine: Machine
+export interface TunnelAgentOptions {
+  machine: MachineConfig
   onState?(state: 'online' | 'offline', detail: string): void
   /** Called with each heartbeat. */
   onAddresses?(services: ServiceAddress[]): void
   /** `kept`: the request, if `keepsRequests` is set and the request can be repeated. */
-  onServed?(served: Served, kept?: Kept): void
+  onServed?(served: ServedRequest, kept?: RecordedRequest): void
   keepsRequests?: boolean
-  onAction?(ended: Ended): void
+  onAction?(ended: ActionEnd): void
   /** Asks a person at the machine. Without it, what needs a confirmation is refused. */
-  confirm?(question: Question, signal: AbortSignal): Promise<boolean>
+  confirm?(question: ConfirmationRequest, signal: AbortSignal): Promise<boolean>
   /** The environment of commands. Default: empty. */
   env?: Readonly<Record<string, string>>
   /** Default: all built-in handlers. */
@@ -53,22 +53,22 @@ export interface AgentOptions {
 const DRAIN_MS = 12_000
 
 /** The machine's end of a tunnel. Reconnects until it is stopped or its credential is refused. */
-export class Agent {
+export class TunnelAgent {
   readonly #stopped = Promise.withResolvers<void>()
-  readonly #actions: Actions
+  readonly #actions: ActionRunner
   /** Open connections: the current one, and replaced ones that are still draining. */
-  readonly #links = new Set<Link>()
+  readonly #links = new Set<TunnelConnection>()
   /** Outlives connections, so that sessions of clients survive a restart of the server. */
   readonly #mcp: LocalMcp
   /** Connections to local services, shared by all tunnel connections. */
-  readonly #lines = new Lines()
+  readonly #lines = new ServiceConnectionPool()
   #isStopped = false
 
-  constructor(private readonly options: AgentOptions) {
+  constructor(private readonly options: TunnelAgentOptions) {
     const { machine, env, confirm, onAction: onEnded } = options
     this.#mcp = new LocalMcp(machine, env)
     const handlers = options.handlers ?? { ...actionHandlers, ...mcpHandlers(this.#mcp) }
-    this.#actions = new Actions({ machine, handlers, env, confirm, onEnded })
+    this.#actions = new ActionRunner({ machine, handlers, env, confirm, onEnded })
   }
 
   stop(): void {
@@ -105,8 +105,8 @@ export class Agent {
     return 'stopped'
   }
 
-  #connect(): Link {
-    const link = new Link(this.options, this.#actions, this.#mcp, this.#lines, {
+  #connect(): TunnelConnection {
+    const link = new TunnelConnection(this.options, this.#actions, this.#mcp, this.#lines, {
       // Gives the streams of replaced connections some time to end.
       online: () => {
         for (const other of this.#links) if (other !== link) other.retire()
@@ -124,7 +124,7 @@ export class Agent {
   }
 }
 
-const heartbeat = ({ server, token }: Machine, body: object): Promise<Response> =>
+const heartbeat = ({ server, token }: MachineConfig, body: object): Promise<Response> =>
   fetch(new URL('/api/tunnels/heartbeat', server), {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -140,21 +140,21 @@ interface HeartbeatReply {
 }
 
 /** One connection to the server. */
-class Link {
-  readonly session: Session
+class TunnelConnection {
+  readonly session: TunnelSession
   readonly #ended = Promise.withResolvers<string>()
   readonly #socket: WebSocket
   #generation: number | undefined
   #timers: Timer[] = []
-  readonly #reporter: Reporter
+  readonly #reporter: ActionReporter
   wasOnline = false
   #isLeft = false
 
   constructor(
-    private readonly options: AgentOptions,
-    private readonly actions: Actions,
+    private readonly options: TunnelAgentOptions,
+    private readonly actions: ActionRunner,
     private readonly mcp: LocalMcp,
-    private readonly lines: Lines,
+    private readonly lines: ServiceConnectionPool,
     private readonly tell: { online(): void; closed(): void },
   ) {
     const { machine } = options
@@ -166,7 +166,7 @@ class Link {
     })
     this.#socket = socket
     socket.binaryType = 'arraybuffer'
-    this.session = new Session(
+    this.session = new TunnelSession(
       'agent',
       {
         send: (bytes) => this.#send(bytes),
@@ -174,8 +174,8 @@ class Link {
       },
       {
         opened: (stream) => this.#serve(stream),
-        settings: (payload) => this.#welcome(fromJson(Welcome, payload)),
-        action: (payload) => this.actions.take(fromJson(ActionRequest, payload)),
+        settings: (payload) => this.#welcome(decodeJson(Welcome, payload)),
+        action: (payload) => this.actions.accept(decodeJson(ActionRequest, payload)),
         goaway: ({ reason }) => {
           if (reason === 'drain') this.#leave()
           else if (reason === 'revoked') this.#ended.resolve('revoked')
@@ -194,8 +194,8 @@ class Link {
       if (typeof data === 'string') this.session.close('text', 1003)
       else this.session.receive(new Uint8Array(data))
     }
-    socket.onopen = () => this.session.settings({ ...offerOf(machine), running: actions.running })
-    socket.onclose = () => this.session.lost()
+    socket.onopen = () => this.session.settings({ ...machineOffer(machine), running: actions.running })
+    socket.onclose = () => this.session.onConnectionLost()
   }
 
   get ended(): Promise<string> {
@@ -258,7 +258,7 @@ class Link {
     const { kind, service: name, method, target, user } = stream.request
     const { machine, onServed } = this.options
     const started = performance.now()
-    const tell = (status: Served['status'], kept?: Kept) =>
+    const tell = (status: ServedRequest['status'], kept?: RecordedRequest) =>
       onServed?.(
         { service: name, method, target, user: user?.email ?? null, status, ms: performance.now() - started },
         kept,
@@ -270,10 +270,10 @@ class Link {
     const service = Object.hasOwn(machine.services, name) ? machine.services[name] : undefined
     if (!service || !isAllowed(service.who, user, machine.ownerId)) {
       tell('refused')
-      stream.reset(resets.refused)
-    } else if (kind === 'ws') callSocket(stream, service.url, (status) => tell(status))
+      stream.reset(resetCodes.refused)
+    } else if (kind === 'ws') bridgeLocalSocket(stream, service.url, (status) => tell(status))
     else {
-      const kept = this.options.keepsRequests ? new Kept(service.url, stream.request) : undefined
+      const kept = this.options.keepsRequests ? new RecordedRequest(service.url, stream.request) : undefined
       callHttp(this.lines, stream, service.url, (status) => tell(status, kept), kept)
     }
   }

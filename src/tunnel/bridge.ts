@@ -1,4 +1,4 @@
-import { flag, resets } from './frames.ts'
+import { frameFlags, resetCodes } from './frames.ts'
 import { type Stream, StreamReset } from './stream.ts'
 
 /** Bytes of one message of a WebSocket. */
@@ -39,7 +39,7 @@ export class SocketBridge {
     const bytes = isText ? encoder.encode(message) : message
     this.count(bytes.length)
     if (this.stream.isClosed || this.stream.isLocallyEnded) return
-    const sent = this.stream.write(bytes, flag.messageEnd | (isText ? flag.text : 0))
+    const sent = this.stream.write(bytes, frameFlags.messageEnd | (isText ? frameFlags.text : 0))
     if (!sent || this.#isPaused) return
     this.#isPaused = true
     this.socket.pause()
@@ -50,18 +50,18 @@ export class SocketBridge {
     sent.then(resume, resume)
   }
 
-  drained(): void {
+  onDrain(): void {
     this.#drained?.resolve()
     this.#drained = undefined
   }
 
   /** The socket was closed. */
-  left(code: number, reason: string): void {
+  onClose(code: number, reason: string): void {
     this.#isClosed = true
-    this.drained()
+    this.onDrain()
     this.stream.end(closing(code, reason))
     // Nothing reads the data that may still arrive.
-    if (!this.stream.isRemotelyEnded) setTimeout(() => this.stream.reset(resets.cancelled), 1000).unref()
+    if (!this.stream.isRemotelyEnded) setTimeout(() => this.stream.reset(resetCodes.cancelled), 1000).unref()
   }
 
   async #pump(): Promise<void> {
@@ -69,19 +69,19 @@ export class SocketBridge {
     let length = 0
     try {
       for (let chunk = await this.stream.read(); chunk; chunk = await this.stream.read()) {
-        if (chunk.flags & flag.end) return this.#end(chunk.bytes)
+        if (chunk.flags & frameFlags.end) return this.#end(chunk.bytes)
         length += chunk.bytes.length
-        if (length > MOST_SOCKET_MESSAGE) throw new StreamReset(resets.tooLarge)
+        if (length > MOST_SOCKET_MESSAGE) throw new StreamReset(resetCodes.tooLarge)
         parts.push(chunk.bytes)
-        if ((chunk.flags & flag.messageEnd) === 0) continue
-        this.#send(Buffer.concat(parts), (chunk.flags & flag.text) !== 0)
+        if ((chunk.flags & frameFlags.messageEnd) === 0) continue
+        this.#send(Buffer.concat(parts), (chunk.flags & frameFlags.text) !== 0)
         parts = []
         length = 0
         while (!this.#isClosed && this.socket.waiting() > MOST_WAITING) await this.#drain()
       }
       this.#end(new Uint8Array(0))
     } catch (error) {
-      this.stream.reset(error instanceof StreamReset ? error.code : resets.local)
+      this.stream.reset(error instanceof StreamReset ? error.code : resetCodes.local)
       if (!this.#isClosed) this.socket.close(1011, 'The tunnel failed')
     }
   }

@@ -1,11 +1,11 @@
 import { check } from '../check.ts'
 import { Upload, uploadLimits } from './actions/upload.ts'
-import { MOST_HEAD, RequestHead, type ResetCode, type ResponseHead, resets, type TunnelUser } from './frames.ts'
-import { allowOwnReferrer, toClient, toService } from './headers.ts'
+import { type Dialer, MachineUnreachable, type Traffic } from './connected-tunnels.ts'
+import { MOST_HEAD, RequestHead, type ResetCode, type ResponseHead, resetCodes, type TunnelUser } from './frames.ts'
+import { allowOwnReferrer, clientHeaders, serviceHeaders } from './headers.ts'
+import { awaitResponse, cancelWhenClientLeaves } from './response-timeout.ts'
 import { type Stream, StreamReset } from './stream.ts'
-import { type Dialer, type Traffic, Unreachable } from './switchboard.ts'
 import type { TunnelAddress } from './tunnel-address.ts'
-import { cancelWith, responseOf } from './waiting.ts'
 
 export const forwardLimits = {
   /** Milliseconds that a service has to begin its response. */
@@ -15,33 +15,33 @@ export const forwardLimits = {
 } as const
 
 /** A request that was allowed. */
-export interface Admitted {
+export interface AdmittedRequest {
   dialer: Dialer
   service: string
   user: TunnelUser | null
   /** Called with the stream, which must end when its caller loses access. */
-  opened(stream: Stream): void
+  onOpened(stream: Stream): void
 }
 
 /** Creates the response of a refused request. */
-export type Refuse = (status: number, detail: string) => Response
+export type RefusalWriter = (status: number, detail: string) => Response
 
 const failures: Record<ResetCode, [number, string]> = {
-  [resets.cancelled]: [502, 'The machine cancelled the request.'],
-  [resets.refused]: [403, 'The machine does not allow this.'],
-  [resets.tooLarge]: [413, 'The body is larger than 1 GiB.'],
-  [resets.timeout]: [504, 'The service did not respond in time.'],
-  [resets.local]: [502, 'The service or the connection to its machine failed.'],
-  [resets.protocol]: [502, 'The machine sent an invalid message.'],
+  [resetCodes.cancelled]: [502, 'The machine cancelled the request.'],
+  [resetCodes.refused]: [403, 'The machine does not allow this.'],
+  [resetCodes.tooLarge]: [413, 'The body is larger than 1 GiB.'],
+  [resetCodes.timeout]: [504, 'The service did not respond in time.'],
+  [resetCodes.local]: [502, 'The service or the connection to its machine failed.'],
+  [resetCodes.protocol]: [502, 'The machine sent an invalid message.'],
 }
 
 /** Opens a stream for the request, or returns the refusal. */
 export async function openStream(
   request: Request,
   address: TunnelAddress,
-  to: Admitted,
+  to: AdmittedRequest,
   client: string | null,
-  refuse: Refuse,
+  refuse: RefusalWriter,
 ) {
   const isSocket = isUpgrade(request)
   const head: RequestHead = {
@@ -49,16 +49,16 @@ export async function openStream(
     service: to.service,
     method: request.method,
     target: address.target,
-    headers: toService(request, address, to.user, client),
+    headers: serviceHeaders(request, address, to.user, client),
     user: to.user,
   }
-  const stream = await dial(to.dialer, head, isSocket || request.body !== null, refuse)
-  if (!(stream instanceof Response)) to.opened(stream)
+  const stream = await openCountedStream(to.dialer, head, isSocket || request.body !== null, refuse)
+  if (!(stream instanceof Response)) to.onOpened(stream)
   return stream
 }
 
 /** Opens a stream through a dialer and counts it, or returns the refusal. */
-export async function dial(dialer: Dialer, head: RequestHead, hasBody: boolean, refuse: Refuse) {
+export async function openCountedStream(dialer: Dialer, head: RequestHead, hasBody: boolean, refuse: RefusalWriter) {
   // The machine would treat it as a protocol error and close its connection, with the requests of others.
   if (check(RequestHead, head).length > 0)
     return refuse(400, 'A tunnel does not accept this method, or the address or a header is too long.')
@@ -69,22 +69,22 @@ export async function dial(dialer: Dialer, head: RequestHead, hasBody: boolean, 
   } catch (error) {
     if (error instanceof RangeError)
       return refuse(431, `There are more than 200 headers, or they are larger than ${MOST_HEAD} bytes.`)
-    if (!(error instanceof Unreachable)) throw error
+    if (!(error instanceof MachineUnreachable)) throw error
     return refuse(...error.refusal)
   }
 }
 
 /** Reports a request to the log of the tunnel. */
-export function passed(
+export function reportForwarded(
   { method }: Request,
   { target }: TunnelAddress,
-  to: Admitted,
+  to: AdmittedRequest,
   status: number,
   started: number,
 ): void {
   const { dialer, service, user } = to
   const ms = performance.now() - started
-  dialer.onPassed?.({ service, method, target, status, ms, user: user?.email ?? null })
+  dialer.onForwarded?.({ service, method, target, status, ms, user: user?.email ?? null })
 }
 
 export const isUpgrade = ({ headers }: Request): boolean => headers.get('upgrade')?.toLowerCase() === 'websocket'
@@ -93,15 +93,15 @@ export const isUpgrade = ({ headers }: Request): boolean => headers.get('upgrade
  * Resolves with the head of the response, or with the refusal. `request`: its client may disconnect in the meantime.
  * `upload`: the body, for which the service may have to wait.
  */
-export async function headOf(
+export async function awaitResponseHead(
   stream: Stream,
-  refuse: Refuse,
+  refuse: RefusalWriter,
   request?: Request,
   upload?: Upload,
 ): Promise<ResponseHead | Response> {
   const { firstByte, firstByteOfMcp } = forwardLimits
   try {
-    return await responseOf(stream, stream.request.kind === 'mcp' ? firstByteOfMcp : firstByte, request, upload)
+    return await awaitResponse(stream, stream.request.kind === 'mcp' ? firstByteOfMcp : firstByte, request, upload)
   } catch (error) {
     if (!(error instanceof StreamReset)) throw error
     if (!upload?.isLate) return refuse(...failures[error.code])
@@ -112,20 +112,20 @@ export async function headOf(
 const bodiless = new Set([101, 204, 205, 304])
 
 interface Ends {
-  refuse: Refuse
+  refuse: RefusalWriter
   /** Called when the response is complete. */
   onEnd(): void
 }
 
 /** Sends a request through a tunnel and returns the response as it comes. */
-export async function forward(
+export async function forwardRequest(
   request: Request,
   address: TunnelAddress,
-  to: Admitted,
+  to: AdmittedRequest,
   client: string | null,
   { refuse: write, onEnd }: Ends,
 ): Promise<Response> {
-  const refuse: Refuse = (status, detail) => {
+  const refuse: RefusalWriter = (status, detail) => {
     onEnd()
     return write(status, detail)
   }
@@ -134,14 +134,14 @@ export async function forward(
   if (stream instanceof Response) return stream
   const { traffic } = to.dialer
   const upload = request.body ? new Upload(request.body, stream, traffic) : undefined
-  const head = await headOf(stream, refuse, request, upload)
-  passed(request, address, to, head.status, started)
+  const head = await awaitResponseHead(stream, refuse, request, upload)
+  reportForwarded(request, address, to, head.status, started)
   if (head instanceof Response) return head
-  const headers = toClient(head.headers, address.mode)
+  const headers = clientHeaders(head.headers, address.mode)
   if (!request.headers.has('sec-fetch-site')) allowOwnReferrer(headers)
   if (headers.get('content-type')?.startsWith('text/event-stream')) stream.isIdleLimited = false
   if (request.method === 'HEAD' || bodiless.has(head.status) || head.status < 200) {
-    stream.reset(resets.cancelled)
+    stream.reset(resetCodes.cancelled)
     // The length that a body would have. With a body, Bun sets the length, so that a machine cannot contradict it.
     const length = head.headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1]
     if (request.method === 'HEAD' && length && /^\d+$/.test(length)) headers.set('content-length', length)
@@ -153,12 +153,12 @@ export async function forward(
   if (whole) {
     traffic.bytes += whole.length
     onEnd()
-  } else cancelWith(request, stream)
-  return new Response(whole ?? bodyOf(stream, traffic, onEnd), { status: head.status, headers })
+  } else cancelWhenClientLeaves(request, stream)
+  return new Response(whole ?? streamBody(stream, traffic, onEnd), { status: head.status, headers })
 }
 
 /** The machine sends only as fast as the client reads. */
-export function bodyOf(stream: Stream, traffic: Traffic, onEnd = () => {}): ReadableStream<Uint8Array> {
+export function streamBody(stream: Stream, traffic: Traffic, onEnd = () => {}): ReadableStream<Uint8Array> {
   let received = 0
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -170,11 +170,11 @@ export function bodyOf(stream: Stream, traffic: Traffic, onEnd = () => {}): Read
       received += chunk.bytes.length
       traffic.bytes += chunk.bytes.length
       if (received > uploadLimits.body) {
-        stream.reset(resets.tooLarge)
-        throw new StreamReset(resets.tooLarge)
+        stream.reset(resetCodes.tooLarge)
+        throw new StreamReset(resetCodes.tooLarge)
       }
       if (chunk.bytes.length > 0) controller.enqueue(chunk.bytes)
     },
-    cancel: () => stream.reset(resets.cancelled),
+    cancel: () => stream.reset(resetCodes.cancelled),
   })
 }

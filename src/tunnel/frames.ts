@@ -19,7 +19,7 @@ import {
  * The wire protocol of tunnels: binary messages of whole frames. A frame header has nine bytes: payload length (u24),
  * type, flags, stream (u32), all big-endian.
  */
-export const frame = {
+export const frameTypes = {
   data: 0,
   headers: 1,
   reset: 3,
@@ -32,14 +32,14 @@ export const frame = {
 } as const
 
 /** END is for DATA and HEADERS, ACK for PING, the other two for WebSocket messages. */
-export const flag = { end: 1, ack: 1, text: 2, messageEnd: 8 } as const
+export const frameFlags = { end: 1, ack: 1, text: 2, messageEnd: 8 } as const
 
 /** Why a stream was reset. */
-export const resets = { cancelled: 1, refused: 2, tooLarge: 3, timeout: 4, local: 5, protocol: 6 } as const
-export type ResetCode = (typeof resets)[keyof typeof resets]
+export const resetCodes = { cancelled: 1, refused: 2, tooLarge: 3, timeout: 4, local: 5, protocol: 6 } as const
+export type ResetCode = (typeof resetCodes)[keyof typeof resetCodes]
 
 export const SUBPROTOCOL = 'tutti-tunnel.v1'
-export const HEADER = 9
+export const HEADER_BYTES = 9
 /** Bytes of one payload. */
 export const MOST_PAYLOAD = 64 << 10
 /** Bytes of the JSON of a request's or a response's head. */
@@ -58,7 +58,7 @@ export interface Frame {
 }
 
 /** Writes the header of a frame and returns the position after it. */
-export function putHeader(into: Uint8Array, at: number, length: number, frame: Omit<Frame, 'payload'>): number {
+export function writeFrameHeader(into: Uint8Array, at: number, length: number, frame: Omit<Frame, 'payload'>): number {
   const { type, flags, stream } = frame
   into[at] = length >>> 16
   into[at + 1] = length >>> 8
@@ -69,46 +69,46 @@ export function putHeader(into: Uint8Array, at: number, length: number, frame: O
   into[at + 6] = stream >>> 16
   into[at + 7] = stream >>> 8
   into[at + 8] = stream
-  return at + HEADER
+  return at + HEADER_BYTES
 }
 
-export function encode({ payload, ...rest }: Frame): Uint8Array {
-  const bytes = new Uint8Array(HEADER + payload.length)
-  bytes.set(payload, putHeader(bytes, 0, payload.length, rest))
+export function encodeFrame({ payload, ...rest }: Frame): Uint8Array {
+  const bytes = new Uint8Array(HEADER_BYTES + payload.length)
+  bytes.set(payload, writeFrameHeader(bytes, 0, payload.length, rest))
   return bytes
 }
 
 /** Calls `take` for each frame of a message, in order. Payloads are views of the message. */
-export function decode(message: Uint8Array, take: (frame: Frame) => void): void {
+export function decodeFrames(message: Uint8Array, take: (frame: Frame) => void): void {
   if (message.length > MOST_MESSAGE) throw new ProtocolError('a message is too large')
   const view = new DataView(message.buffer, message.byteOffset, message.byteLength)
   for (let at = 0; at < message.length; ) {
-    if (message.length - at < HEADER) throw new ProtocolError('a header is cut')
+    if (message.length - at < HEADER_BYTES) throw new ProtocolError('a header is cut')
     const length = (view.getUint8(at) << 16) | view.getUint16(at + 1)
-    const end = at + HEADER + length
+    const end = at + HEADER_BYTES + length
     if (length > MOST_PAYLOAD) throw new ProtocolError('a frame is too large')
     if (end > message.length) throw new ProtocolError('a frame is cut')
     take({
       type: view.getUint8(at + 3),
       flags: view.getUint8(at + 4),
       stream: view.getUint32(at + 5),
-      payload: message.subarray(at + HEADER, end),
+      payload: message.subarray(at + HEADER_BYTES, end),
     })
     at = end
   }
 }
 
-export function u32(value: number): Uint8Array {
+export function encodeU32(value: number): Uint8Array {
   const bytes = new Uint8Array(4)
   new DataView(bytes.buffer).setUint32(0, value)
   return bytes
 }
 
 /** Returns the code of a RESET; one that is not known here counts as `protocol`. */
-export function resetOf(payload: Uint8Array): ResetCode {
+export function readResetCode(payload: Uint8Array): ResetCode {
   if (payload.length !== 4) throw new ProtocolError('a reset has four bytes')
   const code = new DataView(payload.buffer, payload.byteOffset).getUint32(0)
-  return (Object.values(resets) as number[]).includes(code) ? (code as ResetCode) : resets.protocol
+  return (Object.values(resetCodes) as number[]).includes(code) ? (code as ResetCode) : resetCodes.protocol
 }
 
 // ---- JSON payloads
@@ -141,7 +141,7 @@ export type ResponseHead = Static<typeof ResponseHead>
 const people = array(text(40), 100)
 
 /** What a machine offers. Only for display, because the machine checks each request itself. */
-export const Offer = object({
+export const MachineOffer = object({
   services: array(object({ name, who: people }), 50),
   commands: optional(
     array(
@@ -160,7 +160,7 @@ export const Offer = object({
   workspaces: optional(array(object({ name, who: people }), 20)),
   running: optional(array(id(), 16, { description: 'Actions that the machine has not finished' })),
 })
-export type Offer = Static<typeof Offer>
+export type MachineOffer = Static<typeof MachineOffer>
 
 /** An action for the machine, which decides whether it knows and allows the type. */
 export const ActionRequest = object({ id: id(), type: text(40), params: jsonObject(), user: TunnelUser })
@@ -193,14 +193,14 @@ export type Goodbye = Static<typeof Goodbye>
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-export function toJson(value: unknown, most = MOST_PAYLOAD): Uint8Array {
+export function encodeJson(value: unknown, most = MOST_PAYLOAD): Uint8Array {
   const bytes = encoder.encode(JSON.stringify(value))
   if (bytes.length > most) throw new RangeError('too large for a frame')
   return bytes
 }
 
 /** Returns the JSON of a payload; throws `ProtocolError` if it does not fit the schema. */
-export function fromJson<T extends TSchema>(schema: T, payload: Uint8Array, most = MOST_PAYLOAD): Static<T> {
+export function decodeJson<T extends TSchema>(schema: T, payload: Uint8Array, most = MOST_PAYLOAD): Static<T> {
   if (payload.length > most) throw new ProtocolError('a JSON payload is too large')
   let value: unknown
   try {

@@ -1,11 +1,11 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { check } from '../check.ts'
 import { int, object, type Static, text } from '../schema.ts'
-import { MOST_HEAD, type RequestHead, toJson } from './frames.ts'
-import { relay } from './relay.ts'
-import { Session } from './session.ts'
+import { MachineUnreachable } from './connected-tunnels.ts'
+import { encodeJson, MOST_HEAD, type RequestHead } from './frames.ts'
+import { relayStreams } from './relay.ts'
+import { TunnelSession } from './session.ts'
 import type { Stream } from './stream.ts'
-import { Unreachable } from './switchboard.ts'
 
 /** The header with which one process hands a request over to another. */
 export const HANDOVER_HEADER = 'tutti-handover'
@@ -17,7 +17,7 @@ const NONCE_MS = 2 * SKEW_SECONDS * 1000
 const MOST_NONCES = 200_000
 
 /** The signed facts about a request that one process sends to another. */
-const Claim = object({
+const HandoverClaim = object({
   generation: int({ min: 1 }),
   /** Empty: an anonymous user of a public service. */
   user: text(36),
@@ -29,7 +29,7 @@ const Claim = object({
   time: int({ max: Number.MAX_SAFE_INTEGER }),
   nonce: text(40, { minLength: 20 }),
 })
-export type Claim = Static<typeof Claim>
+export type Claim = Static<typeof HandoverClaim>
 
 const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
@@ -39,13 +39,19 @@ function macOf(key: Uint8Array, tunnelId: string, { generation, user, method, ta
 }
 
 /** Signs a request for one generation of a tunnel's connection. */
-export function sign(key: Uint8Array, tunnelId: string, generation: number, head: RequestHead, now: number): string {
+export function signHandover(
+  key: Uint8Array,
+  tunnelId: string,
+  generation: number,
+  head: RequestHead,
+  now: number,
+): string {
   const claim: Claim = {
     generation,
     user: head.user?.id ?? '',
     method: head.method,
     target: sha256(head.target),
-    head: sha256(toJson(head, MOST_HEAD)),
+    head: sha256(encodeJson(head, MOST_HEAD)),
     time: Math.floor(now / 1000),
     nonce: crypto.randomUUID(),
   }
@@ -54,7 +60,7 @@ export function sign(key: Uint8Array, tunnelId: string, generation: number, head
 }
 
 /** Checks signatures of other processes. Each is valid once, for half a minute. */
-export class Verifier {
+export class HandoverVerifier {
   readonly #nonces = new Map<string, number>()
 
   constructor(
@@ -63,9 +69,9 @@ export class Verifier {
   ) {}
 
   /** Returns the claim; undefined if it is forged, too old or already used. */
-  claimOf(header: string | null, tunnelId: string): Claim | undefined {
+  verify(header: string | null, tunnelId: string): Claim | undefined {
     const [body = '', mac = ''] = header?.split('.') ?? []
-    const claim = parsed(body)
+    const claim = parseClaim(body)
     if (!claim) return undefined
     const given = Buffer.from(mac, 'base64url')
     const right = macOf(this.key, tunnelId, claim)
@@ -87,19 +93,19 @@ export class Verifier {
   }
 }
 
-function parsed(body: string): Claim | undefined {
+function parseClaim(body: string): Claim | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(body, 'base64url').toString())
-    return check(Claim, value).length === 0 ? (value as Claim) : undefined
+    return check(HandoverClaim, value).length === 0 ? (value as Claim) : undefined
   } catch {
     return undefined
   }
 }
 
-export const isSigned = (claim: Claim, head: RequestHead): boolean =>
+export const matchesClaim = (claim: Claim, head: RequestHead): boolean =>
   claim.method === head.method &&
   claim.target === sha256(head.target) &&
-  claim.head === sha256(toJson(head, MOST_HEAD)) &&
+  claim.head === sha256(encodeJson(head, MOST_HEAD)) &&
   claim.user === (head.user?.id ?? '')
 
 interface Receiver {
@@ -109,7 +115,7 @@ interface Receiver {
 
 /** Runs in the process that has the machine: accepts the one signed request and forwards it with `open`. */
 export function receiveHandover(socket: Receiver, claim: Claim, open: (head: RequestHead, hasBody: boolean) => Stream) {
-  const session = new Session(
+  const session = new TunnelSession(
     'agent',
     {
       send: (bytes) => socket.send(bytes) >= 0,
@@ -117,12 +123,12 @@ export function receiveHandover(socket: Receiver, claim: Claim, open: (head: Req
     },
     {
       opened: (stream) => {
-        if (!isSigned(claim, stream.request) || isTaken) return session.close('not what was signed', 1008)
+        if (!matchesClaim(claim, stream.request) || isTaken) return session.close('not what was signed', 1008)
         isTaken = true
         try {
-          relay(stream, open(stream.request, !stream.isRemotelyEnded))
+          relayStreams(stream, open(stream.request, !stream.isRemotelyEnded))
         } catch (error) {
-          if (error instanceof Unreachable && error.reason !== 'gone') refuse(stream, error)
+          if (error instanceof MachineUnreachable && error.reason !== 'gone') refuse(stream, error)
           else session.close('gone', 1013)
         }
       },
@@ -133,7 +139,7 @@ export function receiveHandover(socket: Receiver, claim: Claim, open: (head: Req
 }
 
 /** Responds for the machine, which has no stream for this request. */
-function refuse(stream: Stream, { refusal: [status, detail] }: Unreachable): void {
+function refuse(stream: Stream, { refusal: [status, detail] }: MachineUnreachable): void {
   stream.respond({ status, headers: [['content-type', 'application/problem+json']] })
-  stream.end(toJson({ type: 'about:blank', title: 'Tunnel', status, detail }))
+  stream.end(encodeJson({ type: 'about:blank', title: 'Tunnel', status, detail }))
 }

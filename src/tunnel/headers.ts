@@ -4,10 +4,10 @@ import type { TunnelAddress } from './tunnel-address.ts'
 type Pairs = [string, string][]
 
 /** Methods of requests to a service. CONNECT and TRACE are for proxies. The machine checks this too. */
-export const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+export const tunnelMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
 /** Hop-by-hop headers, which no proxy passes on. */
-export const ofOneHop: ReadonlySet<string> = new Set([
+export const hopByHopHeaders: ReadonlySet<string> = new Set([
   'connection',
   'expect',
   'keep-alive',
@@ -39,7 +39,7 @@ const isOurCookie = (cookie: string): boolean => ourCookie.test(cookie)
 export const TUNNEL_COOKIE = 'tutti_tunnel'
 
 /** Returns the headers for the service: without this server's own, with the user and the client's address. */
-export function toService(
+export function serviceHeaders(
   request: Request,
   address: TunnelAddress,
   user: TunnelUser | null,
@@ -70,9 +70,9 @@ const framingHeaders = new Set(['host', 'content-length', 'content-type', 'cooki
  * `X-Forwarded-For` as the same variable, and some gateways treat other characters alike, so all of them count as `-`.
  */
 function isReserved(name: string): boolean {
-  if (!/[^a-z0-9-]/.test(name)) return ofOneHop.has(name) || reserved.test(name)
+  if (!/[^a-z0-9-]/.test(name)) return hopByHopHeaders.has(name) || reserved.test(name)
   const dashed = name.replace(/[^a-z0-9-]/g, '-')
-  return ofOneHop.has(dashed) || reserved.test(dashed) || framingHeaders.has(dashed)
+  return hopByHopHeaders.has(dashed) || reserved.test(dashed) || framingHeaders.has(dashed)
 }
 
 /** Returns a Cookie header without the cookies of this server. */
@@ -87,12 +87,12 @@ export const foreignCookies = (header: string): string =>
  * Returns the headers for the client. By path, tunnels share an origin: a sandbox separates their pages, and nothing is
  * stored for the origin.
  */
-export function toClient(pairs: readonly [string, string][], mode: TunnelAddress['mode']): Headers {
+export function clientHeaders(pairs: readonly [string, string][], mode: TunnelAddress['mode']): Headers {
   const headers = new Headers()
   for (const [given, value] of pairs) {
     const name = given.toLowerCase()
     // A wrong length must not affect the next response on the connection.
-    if (ofOneHop.has(name) || name === 'content-length') continue
+    if (hopByHopHeaders.has(name) || name === 'content-length') continue
     if (name.startsWith('tutti-') || (mode === 'path' && ofOrigin.has(name))) continue
     if (name === 'set-cookie' && isOurCookie(value)) continue
     try {

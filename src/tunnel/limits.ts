@@ -17,7 +17,7 @@ export const sessionLimits = {
 } as const
 
 /** Bytes read before credit is returned: a small part of the window, so that the sender seldom has to wait. */
-export const returnedAt = (window: number): number => Math.min(window / 4, MOST_PAYLOAD)
+export const creditReturnThreshold = (window: number): number => Math.min(window / 4, MOST_PAYLOAD)
 
 /** Events of a session. An error that a handler throws ends the session. */
 export interface SessionEvents {

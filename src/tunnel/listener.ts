@@ -1,21 +1,29 @@
 import type { Server, ServerWebSocket, WebSocketHandler } from 'bun'
 import { MOST_SOCKET_MESSAGE, SocketBridge } from './bridge.ts'
-import { type Admitted, forward, headOf, isUpgrade, openStream, passed, type Refuse } from './forward.ts'
-import { resets } from './frames.ts'
+import type { Traffic } from './connected-tunnels.ts'
+import {
+  type AdmittedRequest,
+  awaitResponseHead,
+  forwardRequest,
+  isUpgrade,
+  openStream,
+  type RefusalWriter,
+  reportForwarded,
+} from './forward.ts'
+import { resetCodes } from './frames.ts'
 import type { Stream } from './stream.ts'
-import type { Traffic } from './switchboard.ts'
 import { type TunnelAddress, tunnelAddressOf } from './tunnel-address.ts'
 
 /** The decisions of the owner of the listener. */
-export interface Gate {
+export interface RequestGate {
   /** Returns the address of the client; `direct` may be that of a proxy. */
   clientOf(request: Request, direct: string | null): string | null
   /** Returns the user and the target of the request, or the response that refuses it. */
-  admit(request: Request, address: TunnelAddress, client: string | null): Promise<Admitted | Response>
-  refuse: Refuse
+  admit(request: Request, address: TunnelAddress, client: string | null): Promise<AdmittedRequest | Response>
+  refuse: RefusalWriter
 }
 
-export interface ListenerOptions {
+export interface TunnelListenerOptions {
   host: string
   port: number
   /** Services are at its subdomains. */
@@ -30,10 +38,10 @@ interface SocketData {
   bridge?: SocketBridge
 }
 
-export interface Listener {
+export interface TunnelListener {
   port: number
   /** Returns the number of running requests and open WebSockets. */
-  serving(): number
+  activeRequests(): number
   stop(): Promise<void>
 }
 
@@ -45,22 +53,25 @@ const sockets: WebSocketHandler<SocketData> = {
   backpressureLimit: 16 << 20,
   open(socket) {
     const { stream, traffic } = socket.data
-    socket.data.bridge = new SocketBridge(over(socket), stream, (bytes) => {
+    socket.data.bridge = new SocketBridge(toSocketLike(socket), stream, (bytes) => {
       traffic.bytes += bytes
     })
   },
   message(socket, message) {
     socket.data.bridge?.receive(message)
   },
-  drain: (socket) => socket.data.bridge?.drained(),
-  close: (socket, code, reason) => socket.data.bridge?.left(code, reason),
+  drain: (socket) => socket.data.bridge?.onDrain(),
+  close: (socket, code, reason) => socket.data.bridge?.onClose(code, reason),
 }
 
 /** Seconds without a byte after which a connection ends, unless a service is responding on it. */
 const IDLE_SECONDS = 30
 
 /** Serves the services of connected machines on a separate port, so that no tunnel runs on the origin of the API. */
-export function listen({ host, port, domain, byPath }: ListenerOptions, gate: Gate): Listener {
+export function startTunnelListener(
+  { host, port, domain, byPath }: TunnelListenerOptions,
+  gate: RequestGate,
+): TunnelListener {
   const server: Server<SocketData> = Bun.serve<SocketData>({
     hostname: host,
     port,
@@ -78,7 +89,7 @@ export function listen({ host, port, domain, byPath }: ListenerOptions, gate: Ga
       // A service may be slow, so the connection has no time limit until its response has ended.
       server.timeout(request, 0)
       const onEnd = () => server.timeout(request, IDLE_SECONDS)
-      if (!isUpgrade(request)) return forward(request, address, admitted, client, { refuse: gate.refuse, onEnd })
+      if (!isUpgrade(request)) return forwardRequest(request, address, admitted, client, { refuse: gate.refuse, onEnd })
       const refusal = await upgrade(request, address, admitted, client)
       if (refusal) onEnd()
       return refusal
@@ -87,33 +98,33 @@ export function listen({ host, port, domain, byPath }: ListenerOptions, gate: Ga
     websocket: sockets,
   })
 
-  async function upgrade(request: Request, address: TunnelAddress, to: Admitted, client: string | null) {
+  async function upgrade(request: Request, address: TunnelAddress, to: AdmittedRequest, client: string | null) {
     const { refuse } = gate
     const started = performance.now()
     const stream = await openStream(request, address, to, client, refuse)
     if (stream instanceof Response) return stream
-    const head = await headOf(stream, refuse)
-    passed(request, address, to, head.status, started)
+    const head = await awaitResponseHead(stream, refuse)
+    reportForwarded(request, address, to, head.status, started)
     if (head instanceof Response) return head
     if (head.status !== 101) {
-      stream.reset(resets.cancelled)
+      stream.reset(resetCodes.cancelled)
       return refuse(head.status >= 400 ? head.status : 502, 'The service did not accept a WebSocket.')
     }
     const protocol = head.headers.find(([name]) => name.toLowerCase() === 'sec-websocket-protocol')?.[1]
     const headers = protocol === undefined ? undefined : { 'sec-websocket-protocol': protocol }
     if (server.upgrade(request, { data: { stream, traffic: to.dialer.traffic }, headers })) return undefined
-    stream.reset(resets.cancelled)
+    stream.reset(resetCodes.cancelled)
     return refuse(400, 'This is not a WebSocket handshake.')
   }
 
   return {
     port: server.port as number,
-    serving: () => server.pendingRequests + server.pendingWebSockets,
+    activeRequests: () => server.pendingRequests + server.pendingWebSockets,
     stop: () => server.stop(true),
   }
 }
 
-const over = (socket: ServerWebSocket<SocketData>) => ({
+const toSocketLike = (socket: ServerWebSocket<SocketData>) => ({
   send: (message: string | Uint8Array) => socket.send(message),
   close: (code: number, reason: string) => socket.close(code, reason),
   waiting: () => socket.getBufferedAmount(),

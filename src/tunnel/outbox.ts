@@ -1,9 +1,17 @@
-import { type Frame, flag, frame, HEADER, MOST_MESSAGE, MOST_PAYLOAD, putHeader } from './frames.ts'
-import { affordable, costOf, type Stream } from './stream.ts'
+import {
+  type Frame,
+  frameFlags,
+  frameTypes,
+  HEADER_BYTES,
+  MOST_MESSAGE,
+  MOST_PAYLOAD,
+  writeFrameHeader,
+} from './frames.ts'
+import { affordableBytes, creditCost, type Stream } from './stream.ts'
 
 /** Sends messages, for example over a WebSocket. */
 export interface Transport {
-  /** Returns false if the sender should wait for `drained`. The bytes may change after the call. */
+  /** Returns false if the sender should wait for `onDrain`. The bytes may change after the call. */
   send(message: Uint8Array): boolean
   close(code: number, reason: string): void
 }
@@ -18,7 +26,7 @@ const scratch = new Uint8Array(MOST_MESSAGE)
 export class Outbox {
   /** Streams with data to send, in turn. */
   readonly #round: Stream[] = []
-  readonly #control: Frame[] = []
+  readonly #sendControl: Frame[] = []
   /** Streams whose last data is in the message that is being written. */
   readonly #emptied: Stream[] = []
   #controlBytes = 0
@@ -38,36 +46,36 @@ export class Outbox {
 
   /** Returns false if too many control frames are buffered. */
   control(next: Frame): boolean {
-    this.#control.push(next)
-    this.#controlBytes += HEADER + next.payload.length
+    this.#sendControl.push(next)
+    this.#controlBytes += HEADER_BYTES + next.payload.length
     this.#flushSoon()
     return this.#controlBytes <= MOST_CONTROL
   }
 
   /** The stream has data to send, or received credit. Returns whether all data can be sent now. */
-  ready(stream: Stream): boolean {
+  streamReady(stream: Stream): boolean {
     this.#enqueue(stream)
     this.#flushSoon()
     return !this.#isBlocked && stream.isAffordable
   }
 
-  drained(): void {
+  onDrain(): void {
     this.#isBlocked = false
     this.flush()
   }
 
   close(): void {
     this.#isClosed = true
-    this.#control.length = 0
+    this.#sendControl.length = 0
     this.#round.length = 0
   }
 
   flush(): void {
-    while (!this.#isClosed && !this.#isBlocked && (this.#control.length > 0 || this.#round.length > 0)) {
+    while (!this.#isClosed && !this.#isBlocked && (this.#sendControl.length > 0 || this.#round.length > 0)) {
       const length = this.#fill()
       if (length > 0 && !this.transport.send(scratch.subarray(0, length))) this.#isBlocked = true
       // Only after the send: a callback may close the session, which writes the next message.
-      for (const stream of this.#emptied.splice(0)) if (stream.out.length === 0) stream.sent()
+      for (const stream of this.#emptied.splice(0)) if (stream.outgoing.length === 0) stream.onSent()
     }
   }
 
@@ -91,14 +99,14 @@ export class Outbox {
   #fill(): number {
     let length = 0
     let used = 0
-    for (const next of this.#control) {
-      if (length + HEADER + next.payload.length > MOST_MESSAGE) break
-      length = put(length, next, next.payload)
+    for (const next of this.#sendControl) {
+      if (length + HEADER_BYTES + next.payload.length > MOST_MESSAGE) break
+      length = putFrame(length, next, next.payload)
       used++
     }
     this.#controlBytes -= length
-    this.#control.splice(0, used)
-    while (this.#round.length > 0 && length + HEADER + MOST_PAYLOAD <= MOST_MESSAGE) {
+    this.#sendControl.splice(0, used)
+    while (this.#round.length > 0 && length + HEADER_BYTES + MOST_PAYLOAD <= MOST_MESSAGE) {
       const stream = this.#round.shift() as Stream
       stream.isQueued = false
       length = this.#put(stream, length)
@@ -108,31 +116,31 @@ export class Outbox {
   }
 
   #put(stream: Stream, at: number): number {
-    const [next] = stream.out
+    const [next] = stream.outgoing
     if (!next || !canSend(stream)) return at
-    const length = Math.min(next.bytes.length, MOST_PAYLOAD, affordable(stream.sendCredit))
+    const length = Math.min(next.bytes.length, MOST_PAYLOAD, affordableBytes(stream.sendCredit))
     const isWhole = length === next.bytes.length
-    stream.sendCredit -= costOf(length)
+    stream.sendCredit -= creditCost(length)
     stream.waiting -= length
     stream.lastByteAt = this.now()
     // The end flags belong to the last frame of a chunk, the text flag to all of its frames.
-    const flags = isWhole ? next.flags : next.flags & flag.text
+    const flags = isWhole ? next.flags : next.flags & frameFlags.text
     const bytes = isWhole ? next.bytes : next.bytes.subarray(0, length)
-    const end = put(at, { type: frame.data, flags, stream: stream.id }, bytes)
-    if (isWhole) stream.out.shift()
+    const end = putFrame(at, { type: frameTypes.data, flags, stream: stream.id }, bytes)
+    if (isWhole) stream.outgoing.shift()
     else next.bytes = next.bytes.subarray(length)
-    if (stream.out.length === 0) this.#emptied.push(stream)
+    if (stream.outgoing.length === 0) this.#emptied.push(stream)
     return end
   }
 }
 
-function canSend({ out: [next], sendCredit }: Stream): boolean {
-  return next !== undefined && sendCredit >= costOf(Math.min(next.bytes.length, 1))
+function canSend({ outgoing: [next], sendCredit }: Stream): boolean {
+  return next !== undefined && sendCredit >= creditCost(Math.min(next.bytes.length, 1))
 }
 
 /** Writes a frame to the message and returns the position after it. */
-function put(at: number, head: Omit<Frame, 'payload'>, payload: Uint8Array): number {
-  const from = putHeader(scratch, at, payload.length, head)
+function putFrame(at: number, head: Omit<Frame, 'payload'>, payload: Uint8Array): number {
+  const from = writeFrameHeader(scratch, at, payload.length, head)
   scratch.set(payload, from)
   return from + payload.length
 }

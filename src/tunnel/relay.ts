@@ -1,11 +1,11 @@
-import { flag, resets } from './frames.ts'
+import { frameFlags, resetCodes } from './frames.ts'
 import { type Stream, StreamReset } from './stream.ts'
 
 /** Copies the request of one stream to another, and the response back. */
-export function relay(from: Stream, to: Stream): void {
+export function relayStreams(from: Stream, to: Stream): void {
   // The client may disconnect while the machine sends nothing, for example during a stream of events.
   from.onClosed = () => {
-    if (from.failure) to.reset(resets.cancelled)
+    if (from.failure) to.reset(resetCodes.cancelled)
   }
   void pump(from, to)
   void respond(from, to)
@@ -30,7 +30,7 @@ async function respond(from: Stream, to: Stream): Promise<void> {
 async function pump(from: Stream, to: Stream): Promise<void> {
   try {
     for (let chunk = await from.read(); chunk; chunk = await from.read()) {
-      if (chunk.flags & flag.end) return to.end(chunk.bytes, chunk.flags)
+      if (chunk.flags & frameFlags.end) return to.end(chunk.bytes, chunk.flags)
       await to.write(chunk.bytes, chunk.flags)
     }
     to.end()
@@ -40,4 +40,4 @@ async function pump(from: Stream, to: Stream): Promise<void> {
   }
 }
 
-const codeOf = (error: unknown) => (error instanceof StreamReset ? error.code : resets.local)
+const codeOf = (error: unknown) => (error instanceof StreamReset ? error.code : resetCodes.local)

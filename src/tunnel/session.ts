@@ -1,29 +1,29 @@
 import {
-  decode,
+  decodeFrames,
+  decodeJson,
+  encodeJson,
+  encodeU32,
   type Frame,
-  flag,
-  frame,
-  fromJson,
+  frameFlags,
+  frameTypes,
   Goodbye,
   MOST_HEAD,
   ProtocolError,
   RequestHead,
   type ResetCode,
   ResponseHead,
-  resetOf,
-  resets,
-  toJson,
-  u32,
+  readResetCode,
+  resetCodes,
 } from './frames.ts'
-import { returnedAt, type SessionEvents, sessionLimits } from './limits.ts'
+import { creditReturnThreshold, type SessionEvents, sessionLimits } from './limits.ts'
 import { Outbox, type Transport } from './outbox.ts'
-import { type Carrier, costOf, Stream, StreamReset } from './stream.ts'
+import { creditCost, Stream, type StreamCarrier, StreamReset } from './stream.ts'
 
 /**
  * Both ends of a tunnel: streams over one connection. Each stream has its own credit and there is no common window, so
  * a stalled reader stops only its own stream. The server opens streams with rising even ids; the agent opens none.
  */
-export class Session implements Carrier {
+export class TunnelSession implements StreamCarrier {
   readonly #streams = new Map<number, Stream>()
   #lastId = 0
   readonly #outbox: Outbox
@@ -66,25 +66,25 @@ export class Session implements Carrier {
   }
 
   /** Opens a stream. `hasBody`: DATA follows. Throws `RangeError` for a head that is too large. */
-  open(head: RequestHead, hasBody: boolean): Stream {
+  open(sendHead: RequestHead, hasBody: boolean): Stream {
     if (!this.isOpen) throw new Error('no stream can be opened')
-    const payload = toJson(head, MOST_HEAD)
+    const payload = encodeJson(sendHead, MOST_HEAD)
     this.#lastId += 2
-    const stream = this.#add(this.#lastId, head)
+    const stream = this.#add(this.#lastId, sendHead)
     stream.isLocallyEnded = !hasBody
-    this.#send({ type: frame.headers, flags: hasBody ? 0 : flag.end, stream: stream.id, payload })
+    this.#send({ type: frameTypes.headers, flags: hasBody ? 0 : frameFlags.end, stream: stream.id, payload })
     return stream
   }
 
-  settings = (value: object): void => this.#sendJson(frame.settings, value)
-  action = (value: object): void => this.#sendJson(frame.action, value)
-  result = (value: object): void => this.#sendJson(frame.result, value)
+  settings = (value: object): void => this.#sendJson(frameTypes.settings, value)
+  action = (value: object): void => this.#sendJson(frameTypes.action, value)
+  result = (value: object): void => this.#sendJson(frameTypes.result, value)
 
   /** Announces that no more streams will be opened; `drain`: once the agent has reconnected. Open streams continue. */
-  leave(goodbye: Goodbye): void {
+  sendGoaway(goodbye: Goodbye): void {
     if (this.#isLeaving || this.isClosed) return
     this.#isLeaving = goodbye.reason !== 'drain'
-    this.#sendJson(frame.goaway, goodbye)
+    this.#sendJson(frameTypes.goaway, goodbye)
   }
 
   /** Ends the session and all its streams. */
@@ -96,7 +96,7 @@ export class Session implements Carrier {
     this.#end(reason)
   }
 
-  lost(reason = 'lost'): void {
+  onConnectionLost(reason = 'lost'): void {
     if (this.isClosed) return
     this.#closedBy = reason
     this.#end(reason)
@@ -106,17 +106,17 @@ export class Session implements Carrier {
     if (this.isClosed) return
     this.#receivedAt = this.now()
     try {
-      decode(message, (next) => {
+      decodeFrames(message, (next) => {
         if (!this.isClosed) this.#handle(next, message)
       })
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error
-      this.leave({ reason: 'protocol' })
+      this.sendGoaway({ reason: 'protocol' })
       this.close(error.message, 1002)
     }
   }
 
-  drained = (): void => this.#outbox.drained()
+  onDrain = (): void => this.#outbox.onDrain()
 
   /** Call it every few seconds. Pings a quiet connection, and closes a silent one. */
   tick(): void {
@@ -126,7 +126,7 @@ export class Session implements Carrier {
     if (quiet >= sessionLimits.gone) this.close('nothing was received', 1001)
     else if (quiet >= sessionLimits.quiet) this.ping()
     for (const stream of this.#streams.values())
-      if (stream.isIdleLimited && now - stream.lastByteAt >= sessionLimits.idle) stream.reset(resets.timeout)
+      if (stream.isIdleLimited && now - stream.lastByteAt >= sessionLimits.idle) stream.reset(resetCodes.timeout)
   }
 
   /** Measures the time of a round trip. */
@@ -134,29 +134,29 @@ export class Session implements Carrier {
     if (this.#pingAt !== undefined) return
     this.#pingAt = this.now()
     const payload = new Uint8Array(new Float64Array([this.#pingAt]).buffer)
-    this.#send({ type: frame.ping, flags: 0, stream: 0, payload })
+    this.#send({ type: frameTypes.ping, flags: 0, stream: 0, payload })
   }
 
   ready = (stream: Stream): boolean => {
     // Sent bytes count too: during a slow upload, the other side returns no credit for minutes.
     stream.lastByteAt = this.now()
-    return this.#outbox.ready(stream)
+    return this.#outbox.streamReady(stream)
   }
 
-  head(stream: Stream, head: ResponseHead, isEnd: boolean): void {
-    const payload = toJson(head, MOST_HEAD)
-    this.#send({ type: frame.headers, flags: isEnd ? flag.end : 0, stream: stream.id, payload })
+  sendHead(stream: Stream, sendHead: ResponseHead, isEnd: boolean): void {
+    const payload = encodeJson(sendHead, MOST_HEAD)
+    this.#send({ type: frameTypes.headers, flags: isEnd ? frameFlags.end : 0, stream: stream.id, payload })
   }
 
-  reset(stream: Stream, code: ResetCode): void {
-    this.#send({ type: frame.reset, flags: 0, stream: stream.id, payload: u32(code) })
+  sendReset(stream: Stream, code: ResetCode): void {
+    this.#send({ type: frameTypes.reset, flags: 0, stream: stream.id, payload: encodeU32(code) })
   }
 
-  took(stream: Stream, cost: number): void {
-    stream.toReturn += cost
-    if (stream.isRemotelyEnded || this.isClosed || stream.toReturn < returnedAt(stream.window)) return
-    let given = stream.toReturn
-    stream.toReturn = 0
+  onConsumed(stream: Stream, cost: number): void {
+    stream.creditToReturn += cost
+    if (stream.isRemotelyEnded || this.isClosed || stream.creditToReturn < creditReturnThreshold(stream.window)) return
+    let given = stream.creditToReturn
+    stream.creditToReturn = 0
     // The reader keeps up, so a larger window speeds up a slow connection.
     if (stream.queued * 2 <= stream.window && stream.window < sessionLimits.mostCredit) {
       const more = Math.min(stream.window, sessionLimits.growth - this.#grown)
@@ -165,27 +165,27 @@ export class Session implements Carrier {
       given += more
     }
     stream.receiveCredit += given
-    this.#send({ type: frame.window, flags: 0, stream: stream.id, payload: u32(given) })
+    this.#send({ type: frameTypes.window, flags: 0, stream: stream.id, payload: encodeU32(given) })
   }
 
-  finished(stream: Stream): void {
+  onFinished(stream: Stream): void {
     if (!this.#streams.delete(stream.id)) return
     this.#grown -= stream.window - sessionLimits.credit
   }
 
   #handle(next: Frame, message: Uint8Array): void {
     switch (next.type) {
-      case frame.data:
+      case frameTypes.data:
         this.#onData(next, message)
         break
-      case frame.headers:
+      case frameTypes.headers:
         if (this.side === 'agent') this.#onRequest(next)
         else this.#onResponse(next)
         break
-      case frame.reset:
-        this.#known(next)?.fail(new StreamReset(resetOf(next.payload)))
+      case frameTypes.reset:
+        this.#known(next)?.fail(new StreamReset(readResetCode(next.payload)))
         break
-      case frame.window:
+      case frameTypes.window:
         this.#onWindow(next)
         break
       default:
@@ -196,12 +196,12 @@ export class Session implements Carrier {
   /** Ignores unknown types, which a newer version may send. */
   #onConnectionFrame({ type, flags, stream, payload }: Frame): void {
     if (stream !== 0) throw new ProtocolError('a frame of the connection names a stream')
-    if (type === frame.ping) this.#onPing(flags, payload)
-    else if (type === frame.settings) this.events.settings?.(payload)
-    else if (type === frame.action) this.events.action?.(payload)
-    else if (type === frame.result) this.events.result?.(payload)
-    else if (type === frame.goaway) {
-      const goodbye = fromJson(Goodbye, payload)
+    if (type === frameTypes.ping) this.#onPing(flags, payload)
+    else if (type === frameTypes.settings) this.events.settings?.(payload)
+    else if (type === frameTypes.action) this.events.action?.(payload)
+    else if (type === frameTypes.result) this.events.result?.(payload)
+    else if (type === frameTypes.goaway) {
+      const goodbye = decodeJson(Goodbye, payload)
       this.#isLeaving ||= goodbye.reason !== 'drain'
       this.events.goaway?.(goodbye)
     }
@@ -216,23 +216,23 @@ export class Session implements Carrier {
 
   #onResponse(next: Frame): void {
     const stream = this.#known(next)
-    const head = fromJson(ResponseHead, next.payload, MOST_HEAD)
+    const head = decodeJson(ResponseHead, next.payload, MOST_HEAD)
     if (!stream) return
     if (stream.isRemotelyEnded || !stream.accept(head)) throw new ProtocolError('a second head')
     stream.lastByteAt = this.now()
-    if (next.flags & flag.end) stream.endRemotely()
+    if (next.flags & frameFlags.end) stream.endRemotely()
   }
 
   #onRequest({ stream: id, flags, payload }: Frame): void {
     if (id === 0 || id % 2 === 1 || id <= this.#lastId) throw new ProtocolError('a stream id is wrong')
-    const head = fromJson(RequestHead, payload, MOST_HEAD)
+    const head = decodeJson(RequestHead, payload, MOST_HEAD)
     this.#lastId = id
     if (!this.isOpen) {
-      this.#send({ type: frame.reset, flags: 0, stream: id, payload: u32(resets.refused) })
+      this.#send({ type: frameTypes.reset, flags: 0, stream: id, payload: encodeU32(resetCodes.refused) })
       return
     }
     const stream = this.#add(id, head)
-    stream.isRemotelyEnded = (flags & flag.end) !== 0
+    stream.isRemotelyEnded = (flags & frameFlags.end) !== 0
     this.events.opened?.(stream)
   }
 
@@ -241,7 +241,7 @@ export class Session implements Carrier {
     if (!stream) return
     if (stream.isRemotelyEnded) throw new ProtocolError('data after the end')
     if (this.side === 'server' && !stream.hasHead) throw new ProtocolError('data before the head')
-    const cost = costOf(next.payload.length)
+    const cost = creditCost(next.payload.length)
     if (cost > stream.receiveCredit) throw new ProtocolError('data beyond the credit')
     stream.receiveCredit -= cost
     stream.lastByteAt = this.now()
@@ -263,10 +263,10 @@ export class Session implements Carrier {
 
   #onPing(flags: number, payload: Uint8Array): void {
     if (payload.length !== 8) throw new ProtocolError('a ping has eight bytes')
-    if ((flags & flag.ack) === 0) {
+    if ((flags & frameFlags.ack) === 0) {
       // If the other side does not read, replies to pings would only fill the memory.
       if (!this.#outbox.isBlocked)
-        this.#send({ type: frame.ping, flags: flag.ack, stream: 0, payload: payload.slice() })
+        this.#send({ type: frameTypes.ping, flags: frameFlags.ack, stream: 0, payload: payload.slice() })
       return
     }
     if (this.#pingAt === undefined) return
@@ -274,15 +274,15 @@ export class Session implements Carrier {
     this.#pingAt = undefined
   }
 
-  #add(id: number, head: RequestHead): Stream {
-    const stream = new Stream(id, head, this, sessionLimits.credit)
+  #add(id: number, sendHead: RequestHead): Stream {
+    const stream = new Stream(id, sendHead, this, sessionLimits.credit)
     stream.lastByteAt = this.now()
     this.#streams.set(id, stream)
     return stream
   }
 
   #sendJson(type: Frame['type'], value: object): void {
-    this.#send({ type, flags: 0, stream: 0, payload: toJson(value) })
+    this.#send({ type, flags: 0, stream: 0, payload: encodeJson(value) })
   }
 
   #send(next: Frame): void {
@@ -292,7 +292,7 @@ export class Session implements Carrier {
   }
 
   #end(reason: string): void {
-    const failure = new StreamReset(resets.local)
+    const failure = new StreamReset(resetCodes.local)
     for (const stream of [...this.#streams.values()]) stream.fail(failure)
     this.#outbox.close()
     this.events.closed?.(reason)

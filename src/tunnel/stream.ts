@@ -1,4 +1,4 @@
-import { flag, type RequestHead, type ResetCode, type ResponseHead, resets } from './frames.ts'
+import { frameFlags, type RequestHead, type ResetCode, type ResponseHead, resetCodes } from './frames.ts'
 
 /** A stream was reset by the other side or by the end of its session. */
 export class StreamReset extends Error {
@@ -13,14 +13,14 @@ export interface Chunk {
   flags: number
 }
 
-export interface Carrier {
+export interface StreamCarrier {
   /** The stream has data to send. Returns whether all of it can be sent now. */
   ready(stream: Stream): boolean
-  head(stream: Stream, head: ResponseHead, isEnd: boolean): void
-  reset(stream: Stream, code: ResetCode): void
-  /** The consumer has read this many bytes, counted with `costOf`. */
-  took(stream: Stream, cost: number): void
-  finished(stream: Stream): void
+  sendHead(stream: Stream, head: ResponseHead, isEnd: boolean): void
+  sendReset(stream: Stream, code: ResetCode): void
+  /** The consumer has read this many bytes, counted with `creditCost`. */
+  onConsumed(stream: Stream, cost: number): void
+  onFinished(stream: Stream): void
 }
 
 /**
@@ -28,8 +28,8 @@ export interface Carrier {
  * memory of the reader.
  */
 const FRAME_COST = 64
-export const costOf = (length: number): number => length + FRAME_COST
-export const affordable = (credit: number): number => credit - FRAME_COST
+export const creditCost = (length: number): number => length + FRAME_COST
+export const affordableBytes = (credit: number): number => credit - FRAME_COST
 
 const nothing = new Uint8Array(0)
 
@@ -42,7 +42,7 @@ export class Stream {
   /** The full credit of the other side. */
   window: number
   /** Credit of bytes that were read but not yet returned. */
-  toReturn = 0
+  creditToReturn = 0
   /** Bytes that the consumer has not read. */
   queued = 0
   lastByteAt = 0
@@ -54,7 +54,7 @@ export class Stream {
   holder = ''
   /** It is in the outbox's queue. */
   isQueued = false
-  readonly out: Chunk[] = []
+  readonly outgoing: Chunk[] = []
   /** Bytes written but not sent. */
   waiting = 0
   readonly #in: Chunk[] = []
@@ -70,7 +70,7 @@ export class Stream {
   constructor(
     readonly id: number,
     readonly request: RequestHead,
-    private readonly carrier: Carrier,
+    private readonly carrier: StreamCarrier,
     credit: number,
   ) {
     this.sendCredit = credit
@@ -85,7 +85,7 @@ export class Stream {
 
   /** The credit is enough for all unsent bytes. */
   get isAffordable(): boolean {
-    return this.sendCredit >= this.waiting + FRAME_COST * (this.out.length + (this.waiting >> 16))
+    return this.sendCredit >= this.waiting + FRAME_COST * (this.outgoing.length + (this.waiting >> 16))
   }
 
   get failure(): StreamReset | undefined {
@@ -103,7 +103,7 @@ export class Stream {
   respond(head: ResponseHead, isEnd = false): void {
     if (this.isClosed || this.#hasHead) return
     this.#hasHead = true
-    this.carrier.head(this, head, isEnd)
+    this.carrier.sendHead(this, head, isEnd)
     if (isEnd) this.#endLocally()
   }
 
@@ -112,7 +112,7 @@ export class Stream {
     if (this.#failure) throw this.#failure
     if (this.isLocallyEnded) throw new Error('written after the end')
     if (bytes.length === 0 && flags === 0) return undefined
-    this.out.push({ bytes, flags })
+    this.outgoing.push({ bytes, flags })
     this.waiting += bytes.length
     if (this.carrier.ready(this)) return undefined
     this.#writer ??= Promise.withResolvers<void>()
@@ -122,7 +122,7 @@ export class Stream {
   /** Sends the last part. */
   end(bytes: Uint8Array = nothing, flags = 0): void {
     if (this.isClosed || this.isLocallyEnded) return
-    this.out.push({ bytes, flags: flags | flag.end })
+    this.outgoing.push({ bytes, flags: flags | frameFlags.end })
     this.waiting += bytes.length
     this.isLocallyEnded = true
     this.carrier.ready(this)
@@ -143,7 +143,7 @@ export class Stream {
     const chunk = this.#in.shift()
     if (chunk) {
       this.queued -= chunk.bytes.length
-      this.carrier.took(this, costOf(chunk.bytes.length))
+      this.carrier.onConsumed(this, creditCost(chunk.bytes.length))
       this.#settle()
       return chunk
     }
@@ -158,9 +158,9 @@ export class Stream {
     return (chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) as Uint8Array<ArrayBuffer>
   }
 
-  reset(code: ResetCode = resets.cancelled): void {
+  reset(code: ResetCode = resetCodes.cancelled): void {
     if (this.#isDone) return
-    if (!this.isLocallyEnded || !this.isRemotelyEnded || this.out.length > 0) this.carrier.reset(this, code)
+    if (!this.isLocallyEnded || !this.isRemotelyEnded || this.outgoing.length > 0) this.carrier.sendReset(this, code)
     this.fail(new StreamReset(code))
   }
 
@@ -179,10 +179,10 @@ export class Stream {
   }
 
   receive(chunk: Chunk): void {
-    const isEnd = (chunk.flags & flag.end) !== 0
+    const isEnd = (chunk.flags & frameFlags.end) !== 0
     this.queued += chunk.bytes.length
-    if (chunk.bytes.length > 0 || !isEnd || chunk.flags !== flag.end) this.#in.push(chunk)
-    else this.carrier.took(this, costOf(0))
+    if (chunk.bytes.length > 0 || !isEnd || chunk.flags !== frameFlags.end) this.#in.push(chunk)
+    else this.carrier.onConsumed(this, creditCost(0))
     if (isEnd) this.endRemotely()
     else this.#wake()
   }
@@ -194,7 +194,7 @@ export class Stream {
   }
 
   /** Called when everything written has been sent. */
-  sent(): void {
+  onSent(): void {
     const writer = this.#writer
     this.#writer = undefined
     writer?.resolve()
@@ -204,7 +204,7 @@ export class Stream {
   fail(failure: StreamReset): void {
     if (this.#isDone) return
     this.#failure = failure
-    this.out.length = 0
+    this.outgoing.length = 0
     this.waiting = 0
     this.queued = 0
     this.#in.length = 0
@@ -232,12 +232,12 @@ export class Stream {
 
   #settle(): void {
     if (this.#isDone || !this.isLocallyEnded || !this.isRemotelyEnded) return
-    if (this.out.length === 0 && this.#in.length === 0) this.#close()
+    if (this.outgoing.length === 0 && this.#in.length === 0) this.#close()
   }
 
   #close(): void {
     this.#isDone = true
-    this.carrier.finished(this)
+    this.carrier.onFinished(this)
     const closed = this.onClosed
     this.onClosed = undefined
     closed?.()

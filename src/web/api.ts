@@ -52,10 +52,10 @@ import type { uploadRoutes } from '../features/uploads/routes.ts'
 import type { viewRoutes } from '../features/views/routes.ts'
 import type { workflowRoutes } from '../features/workflow/routes.ts'
 import type { workspaceRoutes } from '../features/workspaces/routes.ts'
-import { actingToken } from './acting.ts'
+import { impersonationToken } from './account/impersonation.ts'
+import { confirmIdentity } from './account/reauth.ts'
+import { renewSession } from './account/session-renewal.ts'
 import { Problem } from './problem.ts'
-import { confirmIdentity } from './reauth.ts'
-import { renewed } from './renew.ts'
 
 /** Without `parseDate: false`, Eden would turn strings that look like dates into dates, against their types. */
 const client = <R extends AnyElysia>() =>
@@ -135,14 +135,18 @@ export async function sendFile<T>(path: string, file: File): Promise<T> {
 
 /** Sends JSON and returns the stream of server-sent events, which the types of routes cannot describe. */
 export async function openEvents(path: string, body: object, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
-  const headers = { accept: 'text/event-stream', 'content-type': 'application/json', 'idempotency-key': newKey() }
+  const headers = {
+    accept: 'text/event-stream',
+    'content-type': 'application/json',
+    'idempotency-key': newIdempotencyKey(),
+  }
   const answer = await send(path, { method: 'POST', headers, body: JSON.stringify(body), signal })
   if (answer.ok && answer.body) return answer.body
   throw new Problem(answer.status, (await answer.json()) as Record<string, unknown>)
 }
 
 /** Restores a deleted record. Its path is known only at run time, so no typed route fits. */
-export async function restoreAt(path: string, { headers }: ReturnType<typeof change>): Promise<void> {
+export async function restoreAt(path: string, { headers }: ReturnType<typeof writeOptions>): Promise<void> {
   const answer = await send(`/api${path}/restore`, { method: 'POST', headers })
   if (!answer.ok) throw new Problem(answer.status, (await answer.json()) as Record<string, unknown>)
 }
@@ -155,10 +159,10 @@ export async function readFile(path: string): Promise<Blob> {
 }
 
 /** An idempotency key: the server runs a request with the same key once. */
-export const newKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-')
+export const newIdempotencyKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-')
 
 /** Headers of a write: the server refuses it if the record has another version, and runs it once for this key. */
-export const change = (version?: number, key = newKey()) => ({
+export const writeOptions = (version?: number, key = newIdempotencyKey()) => ({
   headers: { ...(version !== undefined && { 'if-match': `"${version}"` }), 'idempotency-key': key },
 })
 
@@ -169,14 +173,14 @@ let organizationId: string | undefined
  * Sends this team with every request of the tab, so that switching in one tab does not affect others. Returns whether
  * the tab had another team before.
  */
-export function nameTeamInCalls(id: string): boolean {
+export function setRequestTeam(id: string): boolean {
   const changed = organizationId !== undefined && organizationId !== id
   organizationId = id
   return changed
 }
 
 /** Sends no team until the next one is chosen, because the user of the tab changes. */
-export const forgetTeam = (): void => {
+export const clearRequestTeam = (): void => {
   organizationId = undefined
 }
 
@@ -184,16 +188,16 @@ async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<R
   const request = () => {
     const headers = new Headers(init.headers)
     if (organizationId) headers.set('x-organization-id', organizationId)
-    const token = actingToken()
+    const token = impersonationToken()
     if (token) headers.set('authorization', `Bearer ${token}`)
     return fetch(input, { ...init, headers })
   }
   try {
     const sentAt = Date.now()
     let answer = await request()
-    if (answer.status === 401 && (await renewed(sentAt))) answer = await request()
+    if (answer.status === 401 && (await renewSession(sentAt))) answer = await request()
     // A renewed session may still have to confirm the identity.
-    if (answer.status === 403 && (await proved(answer))) answer = await request()
+    if (answer.status === 403 && (await confirmIdentityFor(answer))) answer = await request()
     return answer
   } catch {
     throw new Problem(0, {})
@@ -201,11 +205,11 @@ async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<R
 }
 
 /** Returns true if the server asked to confirm the identity, and the user did. */
-async function proved(refusal: Response): Promise<boolean> {
+async function confirmIdentityFor(refusal: Response): Promise<boolean> {
   const { code, detail } = (await refusal.clone().json()) as { code?: string; detail?: string }
   return code === 'forbidden.reauth' && confirmIdentity(detail ?? '')
 }
 
 /** Returns whether the reader can see the record in this team. */
-export const isThere = async (path: string, team: string): Promise<boolean> =>
+export const existsInTeam = async (path: string, team: string): Promise<boolean> =>
   (await fetch(path, { headers: { 'x-organization-id': team } })).ok

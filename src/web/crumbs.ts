@@ -1,6 +1,6 @@
 /** Breadcrumbs: shown in the top bar, and as the title of the browser's tab. */
 import { useEffect } from 'react'
-import { store } from './store.ts'
+import { createStore } from './lib/store.ts'
 
 export interface Crumb {
   label: string
@@ -8,7 +8,7 @@ export interface Crumb {
   to?: string
 }
 
-const named = store<readonly Crumb[] | undefined>(undefined)
+const pageCrumbs = createStore<readonly Crumb[] | undefined>(undefined)
 
 /**
  * Sets the breadcrumbs of the page: `useCrumbs({ label: 'Notes', to: '/notes' }, { label: note.title })`. A page that
@@ -18,14 +18,14 @@ export function useCrumbs(...crumbs: readonly Crumb[]): void {
   const text = JSON.stringify(crumbs)
   useEffect(() => {
     const mine = JSON.parse(text) as Crumb[]
-    named.set(mine)
+    pageCrumbs.set(mine)
     return () => {
-      if (named.get() === mine) named.set(undefined)
+      if (pageCrumbs.get() === mine) pageCrumbs.set(undefined)
     }
   }, [text])
 }
 
-export const useNamedCrumbs = named.use
+export const usePageCrumbs = pageCrumbs.use
 
 /** Sets the title of the browser's tab, the innermost crumb first. */
 export function useTitle(crumbs: readonly Crumb[]): void {

@@ -5,7 +5,7 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Toasts } from './components/toasts.tsx'
 import { isProblem } from './problem.ts'
-import { queries } from './queries.ts'
+import { queryClient } from './query-client.ts'
 import { router } from './router.ts'
 
 // A page restored from the browser's cache is reloaded: the user may have signed out since.
@@ -19,7 +19,7 @@ const onCaughtError = (error: unknown) => {
 createRoot(document.getElementById('root') as HTMLElement, { onCaughtError }).render(
   <StrictMode>
     <CSPProvider disableStyleElements>
-      <QueryClientProvider client={queries}>
+      <QueryClientProvider client={queryClient}>
         <RouterProvider router={router} />
         <Toasts />
       </QueryClientProvider>

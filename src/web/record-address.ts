@@ -1,9 +1,9 @@
 /** The address of a record in the dashboard: the API's path without `/api`, in its own team. */
 import { useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
-import { teamsQuery } from './session.ts'
+import { teamsQuery } from './account/session.ts'
 
-interface Located {
+interface RecordLocation {
   kind: string
   /** The API's path. */
   path: string
@@ -11,14 +11,14 @@ interface Located {
   key?: string | null
 }
 
-interface Address {
+interface RecordAddress {
   to: string
   /** `team` where the record belongs to another team than this tab. */
   search: { team?: string }
 }
 
 /** Returns a function from a record to its address. */
-export function useAddress(): (record: Located) => Address {
+export function useRecordAddress(): (record: RecordLocation) => RecordAddress {
   const { team } = useRouteContext({ from: '/inside' })
   const teams = useQuery(teamsQuery).data ?? []
   return ({ kind, path, organizationId, key }) => {

@@ -1,21 +1,30 @@
 /** The pages and their addresses: router/ has them by area. */
 import { createRouter } from '@tanstack/react-router'
-import { Failed, Missing } from './frame/failed.tsx'
-import { queries } from './queries.ts'
-import { admin } from './router/admin.ts'
-import { inside, root } from './router/inside.ts'
-import { knowledge } from './router/knowledge.ts'
-import { overview } from './router/overview.ts'
-import { settings } from './router/settings.ts'
-import { team } from './router/team.ts'
-import { work } from './router/work.ts'
+import { NotFound, PageError } from './frame/errors.tsx'
+import { queryClient } from './query-client.ts'
+import { adminPages } from './router/admin.ts'
+import { rootRoute, signedInRoute } from './router/inside.ts'
+import { knowledgePages } from './router/knowledge.ts'
+import { overviewPages } from './router/overview.ts'
+import { settingsPages } from './router/settings.ts'
+import { teamPages } from './router/team.ts'
+import { projectPages } from './router/work.ts'
 
 export const router = createRouter({
-  routeTree: root.addChildren([inside.addChildren([...overview, ...work, ...knowledge, ...team, ...admin, settings])]),
-  context: { queries },
+  routeTree: rootRoute.addChildren([
+    signedInRoute.addChildren([
+      ...overviewPages,
+      ...projectPages,
+      ...knowledgePages,
+      ...teamPages,
+      ...adminPages,
+      settingsPages,
+    ]),
+  ]),
+  context: { queries: queryClient },
   // Shown inside the frame, which stays as it is.
-  defaultErrorComponent: Failed,
-  defaultNotFoundComponent: Missing,
+  defaultErrorComponent: PageError,
+  defaultNotFoundComponent: NotFound,
   defaultPreload: 'intent',
   defaultPreloadStaleTime: 0,
   scrollRestoration: true,

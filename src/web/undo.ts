@@ -3,26 +3,26 @@
  * change, and so does the button of its toast.
  */
 import { toast } from './components/toasts.tsx'
-import { queries } from './queries.ts'
+import { queryClient } from './query-client.ts'
 import { words } from './words.ts'
 
-interface Done {
+interface UndoEntry {
   title: string
   undo(): Promise<unknown>
 }
 
 /** How many changes can be undone. */
 const MOST = 20
-const done: Done[] = []
+const done: UndoEntry[] = []
 
 /** Shows a toast that undoes the last change: `offerUndo('LAN-42 is done', () => patch({ status: before }))`. */
 export function offerUndo(title: string, undo: () => Promise<unknown>): void {
   const one = rememberUndo(title, undo)
-  toast({ title, action: { label: words.keys.undo, run: () => void run(one) } })
+  toast({ title, action: { label: words.keys.undo, run: () => void undoChange(one) } })
 }
 
 /** Lets ⌘Z undo the last change, without a toast: for changes that the page itself shows well. */
-export function rememberUndo(title: string, undo: () => Promise<unknown>): Done {
+export function rememberUndo(title: string, undo: () => Promise<unknown>): UndoEntry {
   const one = { title, undo }
   done.push(one)
   done.splice(0, done.length - MOST)
@@ -31,23 +31,23 @@ export function rememberUndo(title: string, undo: () => Promise<unknown>): Done 
 
 /** Undoes the newest change. Waits for one that is on its way to the server. */
 export async function undoLast(): Promise<void> {
-  await settled()
+  await waitForMutations()
   const last = done.at(-1)
-  if (last) await run(last)
+  if (last) await undoChange(last)
 }
 
-const settled = (): Promise<void> =>
+const waitForMutations = (): Promise<void> =>
   new Promise((resolve) => {
     const check = () => {
-      if (queries.isMutating() > 0) return
+      if (queryClient.isMutating() > 0) return
       stop()
       resolve()
     }
-    const stop = queries.getMutationCache().subscribe(check)
+    const stop = queryClient.getMutationCache().subscribe(check)
     check()
   })
 
-async function run(one: Done): Promise<void> {
+async function undoChange(one: UndoEntry): Promise<void> {
   const place = done.indexOf(one)
   if (place < 0) return
   done.splice(place, 1)

@@ -1,8 +1,8 @@
 /** The words of the frame and of what several pages share. A page's own words are in its folder. */
 import { pluralOf, type RecordName, recordNames } from '../records/names.ts'
-import type { Priority, Status } from '../records/work.ts'
-import { once } from './once.ts'
-import { minutes } from './times.ts'
+import type { Priority, Status } from '../records/task-states.ts'
+import { once } from './lib/once.ts'
+import { minutes } from './lib/times.ts'
 
 export const words = {
   acting: { as: (name: string) => `You are acting as ${name}`, stop: 'Stop' },

@@ -30,7 +30,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 const bad = (detail: string) => new AppError('invalid', detail)
 
 /** Returns the JSON that a client has sent. */
-export function parsed(message: string | Uint8Array): unknown {
+export function parseJsonMessage(message: string | Uint8Array): unknown {
   try {
     return JSON.parse(typeof message === 'string' ? message : decoder.decode(message))
   } catch {
@@ -42,13 +42,13 @@ const fieldsOf = (value: unknown) =>
   (typeof value === 'object' && value !== null ? value : {}) as { op?: unknown; ref?: unknown }
 
 /** Returns the `ref` of a message that may be no operation, so that its error names it. */
-export function refOf(value: unknown): string | number | undefined {
+export function messageRef(value: unknown): string | number | undefined {
   const given = fieldsOf(value).ref
   return given !== undefined && check(name, given).length === 0 ? (given as string | number) : undefined
 }
 
 /** Returns the operation in a message of a client. */
-export function operationOf(value: unknown): Operation {
+export function parseOperation(value: unknown): Operation {
   const { op } = fieldsOf(value)
   const schema: TSchema | undefined =
     typeof op === 'string' && Object.hasOwn(operations, op) ? operations[op as keyof typeof operations] : undefined

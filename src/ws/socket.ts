@@ -3,12 +3,12 @@ import type { Actor } from '../auth/actor.ts'
 import { AppError, familyOf } from '../errors.ts'
 import type { Hub } from '../live/hub.ts'
 import { hubLimits } from '../live/limits.ts'
-import { type Closing, closing, type Listener, type Outlet } from '../live/listener.ts'
+import { type ClientTransport, type CloseReason, closeReasons, type Listener } from '../live/listener.ts'
 import type { Notice } from '../live/messages.ts'
 import type { Peer, SocketData } from '../live/socket.ts'
 import type { Log } from '../log.ts'
 import { toAppError } from '../thrown.ts'
-import { type Operation, operationOf, parsed, refOf } from './operations.ts'
+import { messageRef, type Operation, parseJsonMessage, parseOperation } from './operations.ts'
 
 /** Bytes of a message, on any socket. The hub takes less. */
 const MOST_MESSAGE = 1 << 20
@@ -19,7 +19,7 @@ const MOST_INVALID = 10
 const MOST_UNREAD = 1 << 20
 
 /** One WebSocket: reads the client's operations and passes on what the hub sends. */
-class Client implements Outlet, Peer {
+class Client implements ClientTransport, Peer {
   #listener: Listener | undefined
   #invalid = 0
   #isGone = false
@@ -38,35 +38,35 @@ class Client implements Outlet, Peer {
     this.#last = this.#open(actor)
   }
 
-  get waiting(): number {
+  get bufferedBytes(): number {
     return this.socket.getBufferedAmount()
   }
 
-  event(json: string): boolean {
+  sendEvent(json: string): boolean {
     return this.socket.send(json) > 0
   }
 
-  together(send: () => void): void {
+  batch(send: () => void): void {
     this.socket.cork(send)
   }
 
-  notice(notice: Notice): void {
-    this.socket.send(JSON.stringify(notice))
-    if (this.waiting > MOST_UNREAD && this.#listener) this.hub.close(this.#listener, 'slow')
+  sendNotice(sendNotice: Notice): void {
+    this.socket.send(JSON.stringify(sendNotice))
+    if (this.bufferedBytes > MOST_UNREAD && this.#listener) this.hub.close(this.#listener, 'slow')
   }
 
-  close(why: Closing): void {
-    const [code, reason] = closing[why]
+  close(why: CloseReason): void {
+    const [code, reason] = closeReasons[why]
     this.socket.close(code, reason)
   }
 
-  drained(): void {
-    if (this.#listener) this.hub.drained(this.#listener)
+  onDrain(): void {
+    if (this.#listener) this.hub.onDrain(this.#listener)
   }
 
-  left(): void {
+  onClose(): void {
     this.#isGone = true
-    if (this.#listener) this.hub.left(this.#listener)
+    if (this.#listener) this.hub.onDisconnect(this.#listener)
   }
 
   receive(message: string | Uint8Array): void {
@@ -86,7 +86,7 @@ class Client implements Outlet, Peer {
   async #open(actor: Actor): Promise<void> {
     try {
       this.#listener = await this.hub.open(actor, this)
-      if (this.#isGone) this.hub.left(this.#listener)
+      if (this.#isGone) this.hub.onDisconnect(this.#listener)
     } catch (error) {
       this.log.debug('a live connection could not be opened', { error })
       this.socket.close(1013, 'Try again later')
@@ -98,14 +98,14 @@ class Client implements Outlet, Peer {
     if (!listener || listener.isClosed) return
     let ref: unknown
     try {
-      const value = parsed(message)
-      ref = refOf(value)
-      await this.#run(listener, operationOf(value))
+      const value = parseJsonMessage(message)
+      ref = messageRef(value)
+      await this.#run(listener, parseOperation(value))
     } catch (error) {
       const { code, message: detail, status } = toAppError(error)
       if (status >= 500) this.log.warn('a live operation failed', { error })
       const isInvalid = familyOf(code) === 'invalid'
-      this.notice({ op: 'error', ref, code: isInvalid ? 'invalid' : code, detail })
+      this.sendNotice({ op: 'error', ref, code: isInvalid ? 'invalid' : code, detail })
       if (error instanceof AppError && isInvalid && ++this.#invalid >= MOST_INVALID) this.#end('invalid')
     }
   }
@@ -113,11 +113,11 @@ class Client implements Outlet, Peer {
   async #run(listener: Listener, operation: Operation): Promise<void> {
     if (operation.op === 'subscribe') return this.hub.subscribe(listener, operation.topics, operation)
     if (operation.op === 'unsubscribe') return this.hub.unsubscribe(listener, operation.topics, operation.ref)
-    if (operation.op === 'here') return this.hub.here(listener, operation.topic, operation.state)
-    return this.hub.company.away(listener, operation.topic)
+    if (operation.op === 'here') return this.hub.joinPresence(listener, operation.topic, operation.state)
+    return this.hub.presence.leave(listener, operation.topic)
   }
 
-  #end(why: Closing): void {
+  #end(why: CloseReason): void {
     if (this.#listener) this.hub.close(this.#listener, why)
     else this.close(why)
   }
@@ -144,9 +144,9 @@ export const socketHandlers = (hub: Hub, log: Log): WebSocketHandler<SocketData>
     socket.data.peer?.receive(message)
   },
   drain(socket) {
-    socket.data.peer?.drained()
+    socket.data.peer?.onDrain()
   },
   close(socket, code, reason) {
-    socket.data.peer?.left(code, reason)
+    socket.data.peer?.onClose(code, reason)
   },
 })

@@ -18,18 +18,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createZstdCompress } from 'node:zlib'
 import { migrations } from '../../migrations/index.ts'
-import { fingerprint } from '../../src/auth/secrets.ts'
-import { dump } from '../../src/backup/dump.ts'
-import { checkBackup, type Header, type Line, readBackup, Sum, writeBackup } from '../../src/backup/file.ts'
-import { type Loading, load } from '../../src/backup/load.ts'
-import type { Saved } from '../../src/backup/save.ts'
+import { secretFingerprint } from '../../src/auth/secrets.ts'
+import { dumpDatabase } from '../../src/backup/dump.ts'
+import {
+  type BackupHeader,
+  type BackupLine,
+  checkBackup,
+  RowChecksum,
+  readBackup,
+  writeBackup,
+} from '../../src/backup/file.ts'
+import { type LoadOptions, loadBackup } from '../../src/backup/load.ts'
+import type { SavedBackup } from '../../src/backup/save.ts'
 import type { Driver } from '../../src/db/driver.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
-import { appliedIds, migrate, planMigrations } from '../../src/db/migrate.ts'
+import { appliedIds, applyMigrations, planMigrations } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres/database.ts'
 import { meta } from '../../src/db/table.ts'
-import { epochOf } from '../../src/events/epoch.ts'
-import { keepUp, make, markOf, sweepCopies } from '../../src/features/backups/service.ts'
+import { readEpoch } from '../../src/events/epoch.ts'
+import { createBackup, makeScheduledBackup, removeLeftovers, serverMark } from '../../src/features/backups/service.ts'
 import { failure, TestClock } from '../features/support.ts'
 import { person, sharedApp, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
 import { pictureForm } from '../support/pictures.ts'
@@ -39,7 +46,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tutti-backup-'))
 const file = (name: string) => join(folder, name)
 const opened: (() => Promise<unknown>)[] = []
 let t: TestApp
-let saved: Saved
+let saved: SavedBackup
 let epoch: string
 beforeAll(async () => {
   t = await sharedApp()
@@ -63,8 +70,8 @@ beforeAll(async () => {
   await ada.fetch('POST', '/api/settings/avatar', pictureForm())
   // The position of search and the epoch of events: both start over after a restore.
   await t.app.db.insert(meta).values({ key: 'search.position', value: '{"high":1,"holes":[]}' }).onConflictDoNothing()
-  epoch = await epochOf(t.app.driver)
-  saved = await make(systemCtx(t), { path: file('whole.backup') })
+  epoch = await readEpoch(t.app.driver)
+  saved = await createBackup(systemCtx(t), { path: file('whole.backup') })
 }, 300_000)
 afterEach(async () => {
   for (const close of opened.splice(0)) await close()
@@ -94,8 +101,8 @@ async function bare(driver: Driver): Promise<Driver> {
 }
 
 /** The tables of a database with counts and sums. */
-async function heldBy(lines: AsyncIterable<Line>): Promise<Line[]> {
-  const held: Line[] = []
+async function tableLines(lines: AsyncIterable<BackupLine>): Promise<BackupLine[]> {
+  const held: BackupLine[] = []
   for await (const line of lines) if (!Array.isArray(line) && 'end' in line) held.push(line)
   return held
 }
@@ -103,15 +110,15 @@ async function heldBy(lines: AsyncIterable<Line>): Promise<Line[]> {
 const targets = process.env.TEST_DATABASE_URL ? (['pglite', 'postgres'] as const) : (['pglite'] as const)
 
 /** The lines of a backup, after it was checked. */
-async function* linesIn(path: string): AsyncGenerator<Line> {
+async function* linesIn(path: string): AsyncGenerator<BackupLine> {
   yield* readBackup(path, (await checkBackup(path)).sha256)
 }
 const into = (
   driver: Driver,
-  lines: () => AsyncIterable<Line> = () => linesIn(saved.file),
-  more: Partial<Loading> = {},
-) => load(driver, lines, { identity: 'one', ...more })
-const held = (driver: Driver) => heldBy(dump(driver, { at: 'now' }))
+  lines: () => AsyncIterable<BackupLine> = () => linesIn(saved.file),
+  more: Partial<LoadOptions> = {},
+) => loadBackup(driver, lines, { identity: 'one', ...more })
+const tablesOf = (driver: Driver) => tableLines(dumpDatabase(driver, { at: 'now' }))
 
 describe('a backup', () => {
   test('is one file that only its owner can read, and describes its contents', async () => {
@@ -120,7 +127,7 @@ describe('a backup', () => {
     expect(saved.bytes).toBe(statSync(saved.file).size)
     expect(saved.secret).toBe(true)
     const lines = await Array.fromAsync(linesIn(saved.file))
-    const header = lines[0] as Header
+    const header = lines[0] as BackupHeader
     expect(header.migrations).toEqual(migrations.map((m) => m.id))
     expect(header.tables).toBe(saved.tables)
     expect(header.secret).toBe(readFileSync(join(t.app.config.DATA_DIR, 'secret'), 'utf8').trim())
@@ -132,7 +139,7 @@ describe('a backup', () => {
   test('omits a secret that the operator keeps elsewhere', async () => {
     const secret = readFileSync(join(t.app.config.DATA_DIR, 'secret'), 'utf8').trim()
     const own = await testApp({ TUTTI_SECRET: secret, background: 'off' })
-    const without = await make(systemCtx(own), { path: file('without.backup') })
+    const without = await createBackup(systemCtx(own), { path: file('without.backup') })
     expect(without.secret).toBe(false)
     expect(JSON.stringify(await Array.fromAsync(linesIn(without.file)))).not.toContain(secret)
     await own.close()
@@ -140,12 +147,12 @@ describe('a backup', () => {
 
   test('does not replace an existing file', async () => {
     const before = readFileSync(saved.file)
-    expect(await failure(make(systemCtx(t), { path: saved.file }))).toMatchObject({ code: 'conflict' })
+    expect(await failure(createBackup(systemCtx(t), { path: saved.file }))).toMatchObject({ code: 'conflict' })
     expect(readFileSync(saved.file)).toEqual(before)
   })
 
   test('reports what is wrong with the target path', async () => {
-    const to = (path: string) => failure(make(systemCtx(t), { path }))
+    const to = (path: string) => failure(createBackup(systemCtx(t), { path }))
     expect(await to(file('no/such/folder.backup'))).toMatchObject({
       code: 'not_found',
       message: expect.stringContaining('no folder'),
@@ -159,7 +166,7 @@ describe('a backup', () => {
   })
 
   test('leaves no file when it fails or is stopped', async () => {
-    async function* failing(): AsyncGenerator<Line> {
+    async function* failing(): AsyncGenerator<BackupLine> {
       for await (const line of linesIn(saved.file)) {
         yield line
         if (!Array.isArray(line) && 'end' in line) throw Object.assign(new Error('full'), { code: 'ENOSPC' })
@@ -167,7 +174,7 @@ describe('a backup', () => {
     }
     expect(await failure(writeBackup(file('failing.backup'), failing()))).toMatchObject({ code: 'disk_full' })
     const stop = new AbortController()
-    async function* stopping(): AsyncGenerator<Line> {
+    async function* stopping(): AsyncGenerator<BackupLine> {
       yield* linesIn(saved.file)
       stop.abort(new Error('the server stopped'))
       yield* linesIn(saved.file)
@@ -183,12 +190,12 @@ describe('a backup', () => {
       const loaded = await into(driver, undefined, { onProgress: ({ table, done }) => done && told.push(table) })
       expect(loaded).toMatchObject({ rows: saved.rows, tables: saved.tables })
       expect(told.length).toBe(saved.tables)
-      expect(await held(driver)).toEqual(await heldBy(linesIn(saved.file)))
+      expect(await tablesOf(driver)).toEqual(await tableLines(linesIn(saved.file)))
       expect((await planMigrations(driver, migrations)).pending).toEqual([])
       const left = await driver.query("select count(*)::int from meta where key in ('search.position', 'epoch')")
       expect(left.rows).toEqual([[0]])
-      const anew = await epochOf(driver)
-      expect([await epochOf(t.app.driver), await epochOf(driver)]).toEqual([epoch, anew])
+      const anew = await readEpoch(driver)
+      expect([await readEpoch(t.app.driver), await readEpoch(driver)]).toEqual([epoch, anew])
       expect(anew).not.toBe(epoch)
       // Sequences continue, and foreign keys are enforced again.
       const { rows } = await driver.query(
@@ -205,15 +212,15 @@ describe('a backup', () => {
   test('of an older version is restored and then migrated', async () => {
     const older = migrations.slice(0, -3)
     const source = await bare(await emptyDatabase())
-    await migrate(source, older)
+    await applyMigrations(source, older)
     await source.exec(`insert into meta (key, value) values ('kept', 'of old')`)
     const path = file('older.backup')
-    await writeBackup(path, dump(source, { at: 'then' }))
+    await writeBackup(path, dumpDatabase(source, { at: 'then' }))
     expect((await appliedIds(source)).length).toBe(older.length)
     // Into the other kind of database, if there is one; binary/backup.test.ts restores one from embedded to embedded.
     const driver = await emptyDatabase(targets.find((kind) => kind !== t.app.driver.kind))
     // Also where this version has been before.
-    await migrate(driver, migrations)
+    await applyMigrations(driver, migrations)
     expect((await into(driver, () => linesIn(path))).header.migrations).toEqual(older.map((m) => m.id))
     expect((await planMigrations(driver, migrations)).pending).toEqual([])
     expect((await driver.query("select value from meta where key = 'kept'")).rows).toEqual([['of old']])
@@ -225,14 +232,14 @@ describe('a backup', () => {
     const invoices = async () => (await driver.query('select id from invoices')).rows.flat().map(Number)
     await into(driver)
     await driver.exec("insert into meta (key, value) values ('mine', 'stays')")
-    const before = await held(driver)
+    const before = await tablesOf(driver)
     expect(await failure(into(driver))).toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('--replace'),
     })
-    expect(await held(driver)).toEqual(before)
+    expect(await tablesOf(driver)).toEqual(before)
     expect((await into(driver, undefined, { replace: true })).rows).toBe(saved.rows)
-    expect(await held(driver)).toEqual(await heldBy(linesIn(saved.file)))
+    expect(await tablesOf(driver)).toEqual(await tableLines(linesIn(saved.file)))
     expect(await invoices()).toEqual([7])
 
     // The tables of a newer version are unknown here, so all tables are dropped.
@@ -240,8 +247,8 @@ describe('a backup', () => {
       "create table rockets (id int); insert into rockets values (1); insert into migrations (id) values ('9999_rockets')",
     )
     const path = file('newer-state.backup')
-    await writeBackup(path, dump(driver, { at: 'now' }))
-    expect(await heldBy(linesIn(path))).toContainEqual(expect.objectContaining({ end: 'rockets', rows: 1 }))
+    await writeBackup(path, dumpDatabase(driver, { at: 'now' }))
+    expect(await tableLines(linesIn(path))).toContainEqual(expect.objectContaining({ end: 'rockets', rows: 1 }))
     await into(driver, undefined, { replace: true })
     const left = await driver.query("select to_regclass('rockets')::text, to_regclass('invoices')::text")
     expect(left.rows).toEqual([[null, null]])
@@ -257,10 +264,10 @@ describe('a backup', () => {
       ['restore_progress', { kind: 'key', name: 'x', definition: 'create table owned (id int)' }],
       ['migrations', { id: '9999_later' }],
     ] as const) {
-      async function* lines(): AsyncGenerator<Line> {
+      async function* lines(): AsyncGenerator<BackupLine> {
         yield { ...header, tables: 1 }
         yield { table, columns: Object.keys(row) }
-        const sum = new Sum()
+        const sum = new RowChecksum()
         sum.add(Object.values(row))
         yield Object.values(row)
         yield { end: table, rows: 1, sum: sum.toString() }
@@ -270,7 +277,7 @@ describe('a backup', () => {
         message: expect.stringContaining(table),
       })
     }
-    async function* twice(): AsyncGenerator<Line> {
+    async function* twice(): AsyncGenerator<BackupLine> {
       yield header
       yield header
     }
@@ -330,7 +337,7 @@ describe('a damaged backup', () => {
 
   test('whose restore was interrupted can be continued, and is not served meanwhile', async () => {
     const driver = await emptyDatabase()
-    async function* cutAfter(tables: number): AsyncGenerator<Line> {
+    async function* cutAfter(tables: number): AsyncGenerator<BackupLine> {
       for await (const line of linesIn(saved.file)) {
         yield line
         if (!Array.isArray(line) && 'end' in line && --tables === 0) throw new Error('power cut')
@@ -340,14 +347,14 @@ describe('a damaged backup', () => {
     expect(await failure(planMigrations(driver, migrations))).toMatchObject({
       message: expect.stringContaining('not complete'),
     })
-    expect(await failure(Array.fromAsync(dump(driver, { at: 'now' })))).toMatchObject({ code: 'conflict' })
+    expect(await failure(Array.fromAsync(dumpDatabase(driver, { at: 'now' })))).toMatchObject({ code: 'conflict' })
     expect(await failure(into(driver, undefined, { identity: 'another' }))).toMatchObject({ code: 'conflict' })
     // One of those that are there has another content at the source by now, as after a server ran on it between two moves.
     await driver.exec(
       "insert into counters select 'stale', 1, now() from generate_series(1, 0); update restore_progress set definition = '9 9' where name = 'agents'",
     )
     expect((await into(driver)).rows).toBe(saved.rows)
-    expect(await held(driver)).toEqual(await heldBy(linesIn(saved.file)))
+    expect(await tablesOf(driver)).toEqual(await tableLines(linesIn(saved.file)))
   }, 300_000)
 
   test('that unpacks to one endless line is refused before it fills the memory', async () => {
@@ -374,7 +381,7 @@ describe('a damaged backup', () => {
 
   test('with changed rows is refused before it takes effect', async () => {
     const driver = await emptyDatabase()
-    async function* changed(): AsyncGenerator<Line> {
+    async function* changed(): AsyncGenerator<BackupLine> {
       for await (const line of linesIn(saved.file))
         yield Array.isArray(line) ? line.map((v, i) => (i === 0 ? v : (v?.replace(/a/g, 'b') ?? null))) : line
     }
@@ -382,7 +389,7 @@ describe('a damaged backup', () => {
   }, 300_000)
 
   test('of a newer version is refused', async () => {
-    async function* newer(): AsyncGenerator<Line> {
+    async function* newer(): AsyncGenerator<BackupLine> {
       for await (const line of linesIn(saved.file))
         yield 'format' in line ? { ...line, migrations: [...line.migrations, '9999_later'] } : line
     }
@@ -410,7 +417,7 @@ describe('files of a killed process', () => {
     const dir = t.app.config.DATA_DIR
     mkdirSync(join(dir, 'backup-abc123/db'), { recursive: true })
     mkdirSync(join(dir, 'backup-of-mine'), { recursive: true })
-    await sweepCopies(t.app)
+    await removeLeftovers(t.app)
     expect(existsSync(join(dir, 'backup-abc123'))).toBe(t.app.driver.kind !== 'pglite')
     expect(existsSync(join(dir, 'backup-of-mine'))).toBe(true)
     const old = new Date(Date.now() - 2 * 3_600_000)
@@ -440,7 +447,7 @@ describe('files of a killed process', () => {
       writeFileSync(join(dir, name), 'x')
       utimesSync(join(dir, name), at, at)
     }
-    await sweepCopies(t.app)
+    await removeLeftovers(t.app)
     const left = Object.keys(there).filter((name) => existsSync(join(dir, name)))
     for (const name of left) rmSync(join(dir, name))
     expect(left).toEqual(['piped-2.backup', 'replaced-2.backup.abc123.part', 'replaced-3.backup'])
@@ -461,9 +468,9 @@ describe('files of a killed process', () => {
   })
 
   test('do not include a copy that is being read', async () => {
-    const making = make(systemCtx(t), { path: file('beside.backup') })
-    await sweepCopies(t.app)
-    await sweepCopies(t.app)
+    const making = createBackup(systemCtx(t), { path: file('beside.backup') })
+    await removeLeftovers(t.app)
+    await removeLeftovers(t.app)
     expect((await making).rows).toBeGreaterThan(0)
   })
 })
@@ -490,10 +497,10 @@ describe('scheduled backups', () => {
 
   test('are made when the last one is old enough, and only BACKUP_KEEP are kept', async () => {
     await scheduled('scheduled', {}, async (timed, clock, dir) => {
-      expect(await keepUp(systemCtx(timed), {})).toMatchObject({ tables: saved.tables })
-      expect(await keepUp(systemCtx(timed), {})).toBeUndefined()
+      expect(await makeScheduledBackup(systemCtx(timed), {})).toMatchObject({ tables: saved.tables })
+      expect(await makeScheduledBackup(systemCtx(timed), {})).toBeUndefined()
       clock.forward({ minutes: 23 * 60 })
-      expect(await keepUp(systemCtx(timed), {})).toBeUndefined()
+      expect(await makeScheduledBackup(systemCtx(timed), {})).toBeUndefined()
       const [first] = there(dir)
       writeFileSync(join(dir, 'mine.txt'), 'stays')
       writeFileSync(join(dir, 'tutti-before.backup'), 'stays')
@@ -504,7 +511,7 @@ describe('scheduled backups', () => {
       const oldest = (first as string).replace(/\d{4}/, (year) => String(Number(year) - 1))
       cpSync(join(dir, first as string), join(dir, oldest))
       clock.forward({ minutes: 24 * 60 })
-      await keepUp(systemCtx(timed), {})
+      await makeScheduledBackup(systemCtx(timed), {})
       expect(there(dir).length).toBe(5)
       expect(there(dir)).toContain(anothers)
       expect(there(dir)).toContain(first as string)
@@ -517,27 +524,27 @@ describe('scheduled backups', () => {
   test('are made and kept even if earlier ones have a future date', async () => {
     await scheduled('future', { BACKUP_KEEP: '1' }, async (timed, clock, dir) => {
       mkdirSync(dir)
-      const mark = markOf(fingerprint(timed.app.secret))
+      const mark = serverMark(secretFingerprint(timed.app.secret))
       const wrong = [`tutti-2099-01-01T00-00-00Z-${mark}.backup`, `tutti-2099-01-02T00-00-00Z-${mark}.backup`]
       for (const name of wrong) writeFileSync(join(dir, name), 'x')
-      const made = await keepUp(systemCtx(timed), {})
+      const made = await makeScheduledBackup(systemCtx(timed), {})
       expect(existsSync(made?.file as string)).toBe(true)
       clock.forward({ minutes: 24 * 60 })
-      const next = await keepUp(systemCtx(timed), {})
+      const next = await makeScheduledBackup(systemCtx(timed), {})
       expect(there(dir)).toEqual([next?.file.split('/').pop() as string, ...wrong])
     })
   }, 300_000)
 
   test('delete none when one fails, and the next one succeeds', async () => {
     await scheduled('failing', { BACKUP_KEEP: '1' }, async (timed, clock, dir) => {
-      const good = await keepUp(systemCtx(timed), {})
+      const good = await makeScheduledBackup(systemCtx(timed), {})
       clock.forward({ minutes: 24 * 60 })
       const stop = new AbortController()
       stop.abort(new Error('it took too long'))
-      await failure(keepUp({ ...systemCtx(timed), signal: stop.signal }, {}))
+      await failure(makeScheduledBackup({ ...systemCtx(timed), signal: stop.signal }, {}))
       expect(there(dir)).toEqual([good?.file.split('/').pop() as string])
       expect((await checkBackup(good?.file as string)).header.at).toBe(good?.at as string)
-      expect(await keepUp(systemCtx(timed), {})).toBeDefined()
+      expect(await makeScheduledBackup(systemCtx(timed), {})).toBeDefined()
     })
   }, 300_000)
 

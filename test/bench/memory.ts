@@ -9,7 +9,7 @@ import { loadConfig } from '../../src/config.ts'
 import { newId, vectorText } from '../../src/db/columns.ts'
 import { openDatabase } from '../../src/db/index.ts'
 import * as accounts from '../../src/features/accounts/service.ts'
-import { type Hit, hybrid } from '../../src/features/search/hybrid.ts'
+import { type Hit, searchHybrid } from '../../src/features/search/hybrid.ts'
 import { createLog } from '../../src/log.ts'
 
 const TEAMS = 100
@@ -85,7 +85,7 @@ const exact = (organizationId: string, vector: Float32Array) =>
     [organizationId, model, vectorText(vector)],
   )
 const ask = (ctx: typeof one.ctx, text: string, values: Float32Array): Promise<Hit[]> =>
-  hybrid(ctx, { text, kinds: ['memory'], limit: 10 }, { model, values })
+  searchHybrid(ctx, { text, kinds: ['memory'], limit: 10 }, { model, values })
 
 async function recall({ ctx, organizationId }: typeof one, n: number): Promise<number> {
   let same = 0

@@ -18,7 +18,7 @@ driver.query = (text, params = [], options) => {
   seen.push({ text, params })
   return query.call(driver, text, params, options)
 }
-await tasks.detail(ctx, { ref: taskId })
+await tasks.getDetail(ctx, { ref: taskId })
 console.log(JSON.stringify(seen))
 await app.close()
 process.exit(0)

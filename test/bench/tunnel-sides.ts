@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { $ } from 'bun'
-import { isListening } from '../../src/tunnel/local.ts'
+import { isListening } from '../../src/tunnel/local-service.ts'
 import { installInto } from '../full/install.ts'
 import { freePort } from '../support/binary.ts'
 import { type Process, start } from './processes.ts'

@@ -15,9 +15,9 @@ import { newId, vectorText } from '../../src/db/columns.ts'
 import { openDatabase } from '../../src/db/index.ts'
 import * as accounts from '../../src/features/accounts/service.ts'
 import * as projects from '../../src/features/projects/service.ts'
-import { hybrid } from '../../src/features/search/hybrid.ts'
-import { vectorsLoaded } from '../../src/features/search/kept.ts'
-import { indexLarge } from '../../src/features/search/large-owners.ts'
+import { searchHybrid } from '../../src/features/search/hybrid.ts'
+import { indexLargeOwners } from '../../src/features/search/large-owners.ts'
+import { whenVectorsLoaded } from '../../src/features/search/vector-cache.ts'
 import { createLog } from '../../src/log.ts'
 import { installInto } from '../full/install.ts'
 
@@ -164,7 +164,7 @@ const place = new Map(ids.map((id, i) => [id, i]))
 const ofPeer = await openPeer(vectors)
 
 const search = (values: Float32Array, filtered: boolean) =>
-  hybrid(ctx, { text: '', kinds: ['memory'], limit: BEST, ...(filtered && { projectId }) }, { model, values })
+  searchHybrid(ctx, { text: '', kinds: ['memory'], limit: BEST, ...(filtered && { projectId }) }, { model, values })
 
 /** Until connections have planned their statements. */
 const WARM = 10
@@ -186,7 +186,7 @@ const before = process.memoryUsage().rss
 const cold: number[] = []
 await timed(cold, () => search(vectorOf(recipe()), false))
 const loading: number[] = []
-await timed(loading, () => vectorsLoaded(app))
+await timed(loading, () => whenVectorsLoaded(app))
 const grown = process.memoryUsage().rss - before
 const all = await measure(false)
 const filtered = await measure(true)
@@ -194,7 +194,7 @@ const filtered = await measure(true)
 /** After the nightly job, which builds an index for an owner of this size and uses it if it finds enough. */
 async function measureIndexed() {
   const building: number[] = []
-  await timed(building, () => indexLarge(contextOf(app, system), { above: COUNT / 2, queries: 20 }))
+  await timed(building, () => indexLargeOwners(contextOf(app, system), { above: COUNT / 2, queries: 20 }))
   const { rows } = await query('select state, ef_search, recall from vector_indexes')
   const [state, efSearch, checked] = rows[0] ?? []
   return { ...(await measure(false)), seconds: (building[0] as number) / 1000, state, efSearch, checked }

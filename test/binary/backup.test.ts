@@ -12,11 +12,11 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { migrations } from '../../migrations/index.ts'
-import { dump } from '../../src/backup/dump.ts'
-import { checkBackup, type Line, readBackup } from '../../src/backup/file.ts'
+import { dumpDatabase } from '../../src/backup/dump.ts'
+import { type BackupLine, checkBackup, readBackup } from '../../src/backup/file.ts'
 import type { Driver } from '../../src/db/driver.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
-import { appliedIds, migrate, planMigrations } from '../../src/db/migrate.ts'
+import { appliedIds, applyMigrations, planMigrations } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres/database.ts'
 import {
   apiKeyFor,
@@ -47,22 +47,22 @@ async function postgres(): Promise<{ DATABASE_URL: string }> {
 }
 
 /** The tables of a backup, with counts and sums. */
-async function tablesIn(lines: AsyncIterable<Line>): Promise<Line[]> {
-  const found: Line[] = []
+async function tablesIn(lines: AsyncIterable<BackupLine>): Promise<BackupLine[]> {
+  const found: BackupLine[] = []
   for await (const line of lines) if (!Array.isArray(line) && 'end' in line) found.push(line)
   return found
 }
 
 /** What a backup holds. */
-const held = async (path: string): Promise<Line[]> => tablesIn(readBackup(path, (await checkBackup(path)).sha256))
+const held = async (path: string): Promise<BackupLine[]> => tablesIn(readBackup(path, (await checkBackup(path)).sha256))
 
 /** What a place holds where no server runs. Read in this process, where the database opens in a third of the time. */
-async function contents(dir: string, env?: { DATABASE_URL: string }): Promise<Line[]> {
+async function contents(dir: string, env?: { DATABASE_URL: string }): Promise<BackupLine[]> {
   const driver = env
     ? await openPostgres({ url: env.DATABASE_URL, poolSize: 1 })
     : await openEmbedded({ dir, minFreeBytes: 0 })
   try {
-    return await tablesIn(dump(driver, { at: 'now' }))
+    return await tablesIn(dumpDatabase(driver, { at: 'now' }))
   } finally {
     await driver.close()
   }
@@ -146,7 +146,7 @@ describe('tutti backup', () => {
       "select quote_ident(relname) from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace",
     )
     await driver.exec(`drop table ${rows.join(', ')} cascade`)
-    await migrate(driver, older)
+    await applyMigrations(driver, older)
     await driver.close()
     expect((await tutti(['backup', file('older.backup'), '--data-dir', dir])).code).toBe(0)
     driver = await open()

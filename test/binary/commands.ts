@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { nouns } from '../../cli/nouns/index.ts'
-import { build } from '../../cli/nouns/noun.ts'
+import { addVerbs } from '../../cli/nouns/noun.ts'
 import { program } from '../../cli/program.ts'
 
 export interface Listed {
@@ -16,7 +16,7 @@ export async function allCommands(which: 'callable' | 'groups' = 'callable'): Pr
   for (const [name, { load, extend }] of Object.entries(nouns)) {
     const noun = program.commands.find((c) => c.name() === name) as Command
     if (noun.commands.length > 0) continue
-    build(noun, (await load()).verbs)
+    addVerbs(noun, (await load()).verbs)
     ;(await extend?.())?.extend(noun)
   }
   const walk = (command: Command, path: string[]): Listed[] =>

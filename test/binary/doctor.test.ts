@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { $, SQL } from 'bun'
 import { SMTPServer } from 'smtp-server'
 import { migrations } from '../../migrations/index.ts'
-import { fingerprint } from '../../src/auth/secrets.ts'
+import { secretFingerprint } from '../../src/auth/secrets.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
 import { apiKeyFor, folder, freePort, json, onTerminal, type Served, serve, tutti } from '../support/binary.ts'
 import { EmbeddingServer } from '../support/embedding-server.ts'
@@ -311,7 +311,7 @@ describe('doctor reports', () => {
     const dir = copy()
     const BACKUP_DIR = folder()
     const env = { BACKUP_DIR, BACKUP_EVERY_HOURS: '6' }
-    const mine = fingerprint(readFileSync(join(dir, 'secret'), 'utf8').trim()).slice(0, 8)
+    const mine = secretFingerprint(readFileSync(join(dir, 'secret'), 'utf8').trim()).slice(0, 8)
     const name = (hours: number, mark = mine) =>
       `tutti-${new Date(Date.now() - hours * 3_600_000).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}-${mark}.backup`
     writeFileSync(join(BACKUP_DIR, name(1, '00000000')), '')

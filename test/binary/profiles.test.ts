@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { serverOf } from '../../cli/api/profiles.ts'
+import { parseServer } from '../../cli/api/profiles.ts'
 import { newSecret } from '../../src/auth/secrets.ts'
 import { folder, tutti } from '../support/binary.ts'
 import { EMAIL, Home, Office } from './home.ts'
@@ -101,7 +101,7 @@ describe('a wrong or hostile server', () => {
     ['127.example.com', 'https://127.example.com'],
     ['http://tutti.lan', 'http://tutti.lan'],
   ])('%s is %s: only this machine is spoken to in the clear', (typed, server) => {
-    expect(serverOf(typed)).toBe(server)
+    expect(parseServer(typed)).toBe(server)
   })
 
   const evil = (answers: Record<string, (asked: number) => object>) => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { manager } from '../../cli/operating/service-managers.ts'
-import { Session } from '../../src/tunnel/session.ts'
+import { serviceManager } from '../../cli/operating/service-managers.ts'
+import { TunnelSession } from '../../src/tunnel/session.ts'
 import { BINARY, folder, freePort, onTerminal, type Run, tutti } from '../support/binary.ts'
 import { installed, Systemd } from '../support/systemd.ts'
 
@@ -60,7 +60,7 @@ describe('the unit file', () => {
       const dir = join(folder(), AWKWARD)
       const binary = await installed(BIN)
       for (const uid of [0, 1000]) {
-        const { unit } = manager('linux', '/home/ada', uid)
+        const { unit } = serviceManager('linux', '/home/ada', uid)
         const text = unit([binary, 'serve', '--data-dir', dir], uid === 0 ? 'daemon' : undefined)
         const file = join(folder(), 'tutti.service')
         writeFileSync(file, text)
@@ -82,7 +82,7 @@ describe('the unit file', () => {
   )
 
   test.skipIf(!has('plistutil'))('for launchd says the same, as a parser reads it', async () => {
-    const { unit, file } = manager('darwin', '/Users/ada', 501)
+    const { unit, file } = serviceManager('darwin', '/Users/ada', 501)
     expect(file).toBe('/Users/ada/Library/LaunchAgents/dev.tutti.server.plist')
     const command = ['/opt/tutti', 'serve', '--data-dir', AWKWARD]
     const path = join(folder(), 'one.plist')
@@ -100,7 +100,7 @@ describe('the unit file', () => {
     expect(read).toContain('<key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>')
     expect(read).toContain(`<key>Umask</key><integer>${0o077}</integer>`)
     expect(read).toContain('<key>StandardErrorPath</key><string>/Users/ada/Library/Logs/tutti.log</string>')
-    const system = manager('darwin', '/var/root', 0)
+    const system = serviceManager('darwin', '/var/root', 0)
     expect([
       system.file,
       system.start[2],
@@ -263,7 +263,7 @@ describe.skipIf(!root || !has('systemctl') || !has('unshare'))('with a real syst
 /** The part of a server that a machine connects to. */
 function fakeServer() {
   let opened = 0
-  const server = Bun.serve<{ session?: Session }>({
+  const server = Bun.serve<{ session?: TunnelSession }>({
     port: 0,
     hostname: '127.0.0.1',
     fetch(request, self) {
@@ -273,7 +273,11 @@ function fakeServer() {
     websocket: {
       open(socket) {
         opened++
-        const session = new Session('server', { send: (bytes) => socket.send(bytes) !== 0, close: () => undefined }, {})
+        const session = new TunnelSession(
+          'server',
+          { send: (bytes) => socket.send(bytes) !== 0, close: () => undefined },
+          {},
+        )
         socket.data.session = session
         const id = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
         session.settings({ generation: opened, tunnelId: id, ownerId: id, slug: 'box' })

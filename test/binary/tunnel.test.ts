@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Tunnel, TunnelRegistered } from '../../src/features/tunnels/schema.ts'
-import type { Machine } from '../../src/tunnel/machine.ts'
+import type { MachineConfig } from '../../src/tunnel/machine-config.ts'
 import { BINARY, bareEnv, freePort, onTerminal, tutti } from '../support/binary.ts'
 import { Home, Office } from './home.ts'
 
@@ -99,7 +99,7 @@ test('a tunnel runs commands, opens services locally, and shows its log', async 
   expect([opening.code, opening.err]).toEqual([6, expect.stringContaining(offline)])
   expect((await run('tunnel', 'run', 'workshop')).err).toContain(offline)
 
-  const machine = JSON.parse(readFileSync(file, 'utf8')) as Machine
+  const machine = JSON.parse(readFileSync(file, 'utf8')) as MachineConfig
   const params = { name: { type: 'string' as const }, times: { type: 'integer' as const, optional: true } }
   machine.commands = {
     greet: { description: 'Greet somebody', argv: ['echo', 'hello', '{name}', '{times}'], folder: '/tmp', params },

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
-import { store } from '../../src/features/contact/service.ts'
+import { storeContactMessage } from '../../src/features/contact/service.ts'
 import { mails } from '../../src/features/mail/table.ts'
 import { users } from '../../src/features/users/table.ts'
 import { person, systemCtx, testApp, unique } from '../support/app.ts'
@@ -78,7 +78,7 @@ test('an administrator manages posts, categories, community, contact messages, s
   await gone(root, post)
 
   const email = `${unique('grace')}@example.com`
-  await store(systemCtx(t), { email, message: unique('Where is the imprint? '), token: 'x' })
+  await storeContactMessage(systemCtx(t), { email, message: unique('Where is the imprint? '), token: 'x' })
   await root.goto('/admin/contact')
   await root.button(`Mark as read: message from ${email}`).click()
   await root.button(`Mark as read: message from ${email}`).waitFor({ state: 'detached' })

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TunnelRegistered } from '../../src/features/tunnels/schema.ts'
-import type { Machine } from '../../src/tunnel/machine.ts'
+import type { MachineConfig } from '../../src/tunnel/machine-config.ts'
 import { call as ask, member, person, testApp } from '../support/app.ts'
 import { BINARY, bareEnv } from '../support/binary.ts'
 import { atEnd } from '../support/cleanup.ts'
@@ -16,7 +16,7 @@ const home = mkdtempSync(join(tmpdir(), 'tutti-machine-'))
 atEnd(() => rmSync(home, { recursive: true, force: true }))
 
 /** Commands whose texts must stay texts. */
-const commands: Machine['commands'] = {
+const commands: MachineConfig['commands'] = {
   greet: {
     description: evil.slice(0, 400),
     argv: [
@@ -34,7 +34,7 @@ const commands: Machine['commands'] = {
 }
 
 /** The built program, with a tunnel.json of its own. */
-function tunnelUp(machine: Machine) {
+function tunnelUp(machine: MachineConfig) {
   mkdirSync(join(home, 'tutti'), { recursive: true })
   writeFileSync(join(home, 'tutti', 'tunnel.json'), JSON.stringify(machine), { mode: 0o600 })
   const env = { ...bareEnv, XDG_CONFIG_HOME: home, HOME: home }
@@ -99,12 +99,12 @@ test('a tunnel comes online without a reload, is opened after signing in, and is
   )
   const services = { web: { url: `http://127.0.0.1:${service.port}` }, gone: { url: 'http://127.0.0.1:1' } }
   const mcp = { fs: { argv: ['true'] } }
-  const machine: Machine = { ...claimed.body, server: t.app.url, services, commands, mcp }
+  const machine: MachineConfig = { ...claimed.body, server: t.app.url, services, commands, mcp }
   const child = tunnelUp(machine)
 
   const sheet = ada.page.locator('section.sheet', { hasText: 'preview' })
   await sheet.getByText('online', { exact: true }).waitFor()
-  const address = `http://web--preview.localhost:${t.app.tunnels.listening}`
+  const address = `http://web--preview.localhost:${t.app.tunnels.listenerPort}`
   expect(await sheet.getByRole('link', { name: address }).getAttribute('href')).toBe(address)
 
   // By the dashboard and back, with a cookie of this host that the service does not see.

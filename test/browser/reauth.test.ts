@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { openCode } from '../../src/auth/one-time-secrets.ts'
+import { revealCode } from '../../src/auth/one-time-secrets.ts'
 import { TestClock } from '../features/support.ts'
 import { logged, PASSWORD, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
 import { isLive, Visitor } from './support.ts'
@@ -106,5 +106,5 @@ test('tabs that renew the session at the same moment do not end it', async () =>
 }, 300_000)
 
 async function codeFor(email: string): Promise<string> {
-  return (await openCode(systemCtx(t), email))?.code as string
+  return (await revealCode(systemCtx(t), email))?.code as string
 }

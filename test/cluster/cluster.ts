@@ -1,5 +1,5 @@
 import { SQL } from 'bun'
-import { isTemporary } from '../../src/db/postgres/waiting.ts'
+import { isTemporary } from '../../src/db/postgres/database-wait.ts'
 import { apiKeyFor, EMAIL, json, PASSWORD } from '../support/binary.ts'
 import { freePort } from '../support/port.ts'
 import { until } from '../support/until.ts'

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import type { DbError, Driver } from '../../src/db/driver.ts'
 import { openPostgres, type PostgresOptions } from '../../src/db/postgres/database.ts'
-import { connections } from '../../src/features/upkeep/doctor-database.ts'
+import { checkConnections } from '../../src/features/upkeep/doctor-database.ts'
 import { StreamClient } from '../live/support.ts'
 import { apiKeyFor, freePort, json } from '../support/binary.ts'
 import { freshDatabase } from '../support/postgres.ts'
@@ -88,13 +88,13 @@ test('limits already set on the database apply and are not set again, unless the
       await tx.rollback()
       expect(await codeOf(driver.query('select pg_sleep(10)'))).toBe('timeout')
       expect(logged.filter((line) => line.includes('every transaction'))).toEqual([])
-      const said = (await connections(driver)).map(({ what, warning }) => [what, warning])
+      const said = (await checkConnections(driver)).map(({ what, warning }) => [what, warning])
       expect(said).toContainEqual(['pooler', undefined])
       const other = await open({ url, listenUrl: database.url, statementTimeout: 2000 })
       const begun = await other.begin()
       expect((await begun.query(source)).rows).toEqual([['session']])
       await begun.rollback()
-      const found = await connections(other)
+      const found = await checkConnections(other)
       expect(found.find(({ what }) => what === 'pooler')?.advice).toContain(
         'alter role postgres set statement_timeout = 2000. Then',
       )
@@ -112,7 +112,7 @@ test('notifications arrive through LISTEN_URL; without it the start log and doct
   await deaf.listen('news', (payload) => void heard.push(payload))
   expect(deaf.isListening).toBe(false)
   expect(logged.filter((line) => line.includes('polling every second'))).toHaveLength(1)
-  const findings = await connections(deaf)
+  const findings = await checkConnections(deaf)
   expect(findings.map(({ what, warning }) => [what, warning])).toEqual([
     ['listening', true],
     ['pooler', true],
@@ -124,7 +124,7 @@ test('notifications arrive through LISTEN_URL; without it the start log and doct
     await driver.notify('news', 'it works')
     return heard.includes('it works')
   })
-  await until(async () => (await connections(driver))[0]?.said === 'notifications arrive')
+  await until(async () => (await checkConnections(driver))[0]?.said === 'notifications arrive')
 }, 300_000)
 
 test('instances behind a pooler receive notifications from each other through LISTEN_URL', async () => {

@@ -7,11 +7,11 @@ import { checkBackup, isRow, readBackup } from '../../src/backup/file.ts'
 import { loadConfig } from '../../src/config.ts'
 import { DbError, type Driver } from '../../src/db/driver.ts'
 import type { ReplicaOptions } from '../../src/db/postgres/replica.ts'
-import { make } from '../../src/features/backups/service.ts'
+import { createBackup } from '../../src/features/backups/service.ts'
 import * as notes from '../../src/features/notes/service.ts'
-import { analytics } from '../../src/features/teams/analytics.ts'
+import { getAnalytics } from '../../src/features/teams/analytics.ts'
 import { exportLines } from '../../src/features/transfer/export.ts'
-import { standby as standbyFinding } from '../../src/features/upkeep/doctor-database.ts'
+import { checkStandby as standbyFinding } from '../../src/features/upkeep/doctor-database.ts'
 import { createLog } from '../../src/log.ts'
 import type { App } from '../../src/services.ts'
 import { member, person, systemCtx, type TestApp } from '../support/app.ts'
@@ -85,7 +85,7 @@ test('analytics and exports read the standby, except for a credential that has j
     return { ...own, app, db: app.db, actor: { ...own.actor, organizationId: ada.organizationId } }
   }
   const counted = async (who: typeof ada, on = t) =>
-    (await analytics(await ctx(who, on), { id: ada.organizationId })).notes
+    (await getAnalytics(await ctx(who, on), { id: ada.organizationId })).notes
   const exported = async (who: typeof ada) => {
     const { pages, end } = await exportLines(await ctx(who), {})
     const lines: object[] = []
@@ -112,7 +112,7 @@ test('analytics and exports read the standby, except for a credential that has j
 /** Makes a backup, and returns whether a user is in it. */
 async function isSaved(t: TestApp, { email }: { email: string }): Promise<boolean> {
   const path = join(mkdtempSync(join(tmpdir(), 'tutti-test-')), 'backup')
-  await make(systemCtx(t), { path })
+  await createBackup(systemCtx(t), { path })
   const { sha256 } = await checkBackup(path)
   for await (const line of readBackup(path, sha256)) if (isRow(line) && line.includes(email)) return true
   return false
@@ -141,7 +141,7 @@ test('a backup waits until the standby has caught up, and reads the primary if i
 test('a standby that lags or is down is logged once, causes no errors, and is used again later', async () => {
   const t = await start({ mostBehindMs: 500 })
   const ada = await person(t)
-  const notesOf = async () => (await analytics(await ada.ctx(), { id: ada.organizationId })).notes
+  const notesOf = async () => (await getAnalytics(await ada.ctx(), { id: ada.organizationId })).notes
   const becomes = (what: string) => until(() => said().at(-1) === what)
   await becomes('read')
   await standby.run('select pg_wal_replay_pause()')
@@ -170,7 +170,7 @@ test('a database that is not a standby of the primary is not read, and the start
   const t = await start(FOREVER, primary.url)
   expect(logged.find((line) => line.includes(isNotRead))).toContain('it is not a standby')
   const ada = await person(t)
-  expect((await analytics(await ada.ctx(), { id: ada.organizationId })).notes).toBe(0)
+  expect((await getAnalytics(await ada.ctx(), { id: ada.organizationId })).notes).toBe(0)
   const [finding] = await standbyFinding(t.app.config, t.app.driver)
   expect(finding?.said).toContain('it is not a standby')
 }, 300_000)
@@ -184,9 +184,9 @@ test('a standby is read through PgBouncer, and counts as down while PgBouncer ha
   now += 11_000
   await caughtUp(t)
   expect(await isSaved(t, ada)).toBe(true)
-  expect((await analytics(await ada.ctx(), { id: ada.organizationId })).notes).toBe(0)
+  expect((await getAnalytics(await ada.ctx(), { id: ada.organizationId })).notes).toBe(0)
   await standby.kill()
-  expect((await analytics(await ada.ctx(), { id: ada.organizationId })).notes).toBe(0)
+  expect((await getAnalytics(await ada.ctx(), { id: ada.organizationId })).notes).toBe(0)
   await until(() => said().at(-1) === 'not read')
   await standby.start()
   await until(() => said().at(-1) === 'read')

@@ -2,14 +2,14 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { newSecret } from '../../src/auth/secrets.ts'
 import { isUpload, type RouteLike } from '../../src/http/openapi.ts'
 import { call, PASSWORD, type Person, person, unique } from '../support/app.ts'
-import { ask, broken, isPublic, nameOf, routes, t } from './ask.ts'
-import { bodyOf, fill, type World, world } from './world.ts'
+import { callRoute, isPublic, nameOf, routes, t, undocumentedResponses } from './ask.ts'
+import { bodyOf, buildWorld, fillPath, type World } from './world.ts'
 
 /** What a call without a credential leaves in the audit log, which is kept for a year. */
 let a: World
 let known: Person
 beforeAll(async () => {
-  a = await world(t)
+  a = await buildWorld(t)
   known = await person(t)
 })
 
@@ -45,7 +45,7 @@ describe('a call without a credential', () => {
     const found: string[] = []
     for (const route of anonymous.filter((r) => !creating.includes(nameOf(r)))) {
       const before = await last()
-      for (const body of bodies(route)) await ask(route, undefined, fill(route.path, a), body)
+      for (const body of bodies(route)) await callRoute(route, undefined, fillPath(route.path, a), body)
       for (const type of await since(before)) found.push(`${nameOf(route)}: ${type}`)
     }
     expect(found).toEqual([])
@@ -85,5 +85,5 @@ describe('a call without a credential', () => {
 })
 
 test('every response in this file matches the OpenAPI document', () => {
-  expect(broken).toEqual([])
+  expect(undocumentedResponses).toEqual([])
 })

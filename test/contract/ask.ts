@@ -1,4 +1,4 @@
-import { actionOf, documented, exampleOf, type RouteLike } from '../../src/http/openapi.ts'
+import { documentedRoutes, exampleOf, type RouteLike, routeAction } from '../../src/http/openapi.ts'
 import type { TSchema } from '../../src/schema.ts'
 import { type Answer, call, type Person, sharedApp } from '../support/app.ts'
 import type { Json } from './json-schema.ts'
@@ -7,17 +7,17 @@ import type { World } from './world.ts'
 
 /** The running server, all its routes, and the document it publishes about them. */
 export const t = await sharedApp()
-export const routes: RouteLike[] = documented(t.server.routes)
+export const routes: RouteLike[] = documentedRoutes(t.server.routes)
 export const document = (await call<Record<string, Json>>(t, 'GET', '/api/openapi.json')).body
 
 export const nameOf = ({ method, path }: RouteLike): string => `${method} ${path}`
-export const ruleOf = (route: RouteLike) => actionOf(route).rule
+export const ruleOf = (route: RouteLike) => routeAction(route).rule
 export const isPublic = (route: RouteLike): boolean => ruleOf(route).kinds.includes('anonymous')
-export const isWrite = (route: RouteLike): boolean => actionOf(route).kind === 'write'
+export const isWrite = (route: RouteLike): boolean => routeAction(route).kind === 'write'
 
 /** Live events: any credential of the web API may listen, and each event needs the scope of its kind. */
 export const isLive = (route: RouteLike): boolean =>
-  /^hub\.|^tunnels\.connectService$/.test(actionOf(route).id) || isOfMachine(route)
+  /^hub\.|^tunnels\.connectService$/.test(routeAction(route).id) || isOfMachine(route)
 /** A WebSocket, which has no answer of its own. */
 export const isSocket = ({ path }: RouteLike): boolean => path.endsWith('/ws') || path === '/api/tunnels/reverse'
 /** Only for the credential of a tunnel's machine. */
@@ -39,7 +39,7 @@ export const properties = (schema: TSchema | undefined): [string, TSchema][] =>
 export const errorsOf = ({ body: { errors = [] } }: Answer) => errors as { pointer: string; code: string }[]
 
 /** Copies and exports: the scopes of a key decide on each record, so the routes themselves need none. */
-export const isCopy = (route: RouteLike): boolean => /^(sync\.|transfer\.export$)/.test(actionOf(route).id)
+export const isCopy = (route: RouteLike): boolean => /^(sync\.|transfer\.export$)/.test(routeAction(route).id)
 
 export interface Operation {
   operationId: string
@@ -60,7 +60,7 @@ export function operationOf({ method, path }: RouteLike): Operation {
 }
 
 /** Responses of all loops in this folder that the document does not describe. Every file ends by expecting none. */
-export const broken: string[] = []
+export const undocumentedResponses: string[] = []
 
 type As = Pick<Person, 'fetch'> | undefined
 
@@ -73,7 +73,7 @@ function withQuery({ hooks: { query } }: RouteLike, path: string): string {
 }
 
 /** Calls a route as a user or anonymously, and compares the response with the document. */
-export async function ask(
+export async function callRoute(
   route: RouteLike,
   as: As,
   at: string,
@@ -87,19 +87,19 @@ export async function ask(
   const promised = operationOf(route).responses[answer.status]
   const type = answer.headers.get('content-type')?.split(';')[0] ?? ''
   const told = `${route.method} ${path} → ${answer.status}`
-  if (!promised) broken.push(`${told}: the status is not documented`)
+  if (!promised) undocumentedResponses.push(`${told}: the status is not documented`)
   else if (![type, type.replace(/^image\/.*/, 'image/*'), '*/*'].some((one) => promised.content[one]))
-    broken.push(`${told}: ${type} is not documented`)
+    undocumentedResponses.push(`${told}: ${type} is not documented`)
   else if (promised.content[type]) {
     const body = type === 'application/x-ndjson' ? answer.body.text : answer.body
     const wrong = mismatch(promised.content[type].schema, body as Json, document)
-    if (wrong) broken.push(`${told}: ${wrong}`)
+    if (wrong) undocumentedResponses.push(`${told}: ${wrong}`)
   }
   return answer
 }
 
 /** Collects the calls that got another status than expected; a loop expects an empty list. */
-export class Wrong {
+export class Failures {
   readonly list: string[] = []
   check(told: string, answer: Answer, expected: number | number[]): void {
     if (![expected].flat().includes(answer.status))

@@ -3,8 +3,8 @@ import { tools } from '../../src/all-features.ts'
 import type { TaskPage } from '../../src/features/tasks/lists/list-schema.ts'
 import type { TSchema } from '../../src/schema.ts'
 import { call, mcpToken, person, unique } from '../support/app.ts'
-import { ask, nameOf, routes, t } from './ask.ts'
-import { fill, world } from './world.ts'
+import { callRoute, nameOf, routes, t } from './ask.ts'
+import { buildWorld, fillPath } from './world.ts'
 
 /** Every input that is a time takes an instant or a date, on every surface; a date is its midnight in UTC. */
 
@@ -30,13 +30,13 @@ test('every route and tool uses the same schema for times', () => {
 })
 
 test('every list that filters by time accepts a date and reads it as midnight UTC', async () => {
-  const a = await world(t)
+  const a = await buildWorld(t)
   const admin = await person(t, { admin: true })
   const narrowed = routes.flatMap((route) => timesIn(route.hooks.query).map(([name]) => [route, name] as const))
   expect(narrowed.length).toBeGreaterThan(7)
   for (const [route, name] of narrowed) {
     const who = route.path.startsWith('/api/admin') ? admin : a.owner
-    const at = (value: string) => ask(route, who, `${fill(route.path, a)}?${name}=${value}`)
+    const at = (value: string) => callRoute(route, who, `${fillPath(route.path, a)}?${name}=${value}`)
     const answers = [await at('2026-11-15'), await at('2026-11-15T00:00:00.000Z'), await at('2026-02-30')]
     expect([nameOf(route), name, ...answers.map(({ status }) => status)]).toEqual([nameOf(route), name, 200, 200, 422])
   }

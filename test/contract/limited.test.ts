@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { tools } from '../../src/all-features.ts'
-import { actionOf, type RouteLike } from '../../src/http/openapi.ts'
+import { type RouteLike, routeAction } from '../../src/http/openapi.ts'
 import type { Tool } from '../../src/mcp/tool.ts'
 import { recordNames } from '../../src/records/names.ts'
 import type { TSchema } from '../../src/schema.ts'
@@ -10,9 +10,22 @@ import { LiveClient } from '../live/support.ts'
 import { mcpToken, type Person } from '../support/app.ts'
 import { type MadeRecord, oneOfEach } from '../support/records.ts'
 import { argumentsOf, references } from './arguments.ts'
-import { ask, broken, isLive, isPublic, isSocket, isWrite, nameOf, routes, ruleOf, t, Wrong, withToken } from './ask.ts'
+import {
+  callRoute,
+  Failures,
+  isLive,
+  isPublic,
+  isSocket,
+  isWrite,
+  nameOf,
+  routes,
+  ruleOf,
+  t,
+  undocumentedResponses,
+  withToken,
+} from './ask.ts'
 import { fingerprint } from './tables.ts'
-import { bodyOf, fieldOf, fieldsOf, fill, idFields, pathsOf, type World, world } from './world.ts'
+import { bodyOf, buildWorld, fieldOf, fieldsOf, fillPath, idFields, pathsOf, type World } from './world.ts'
 
 /**
  * Every route and every tool, called with a credential that is limited to one project of a team. The same person owns
@@ -33,7 +46,7 @@ let bearers: Record<'token' | 'grant', string>
 const kindsOfProjects = recordNames.filter((kind) => !['skill', 'agent'].includes(kind))
 
 beforeAll(async () => {
-  hidden = await world(t, (kind) => ({ title: `${WORD} ${kind}`, text: `The text of a ${WORD}.` }))
+  hidden = await buildWorld(t, (kind) => ({ title: `${WORD} ${kind}`, text: `The text of a ${WORD}.` }))
   const { owner } = hidden
   const one = await oneOfEach(owner, { kinds: kindsOfProjects })
   project = one.project
@@ -80,9 +93,9 @@ beforeAll(async () => {
 })
 
 /** Runs the loop, and compares every table before and after. */
-async function unchanged(loop: (wrong: Wrong) => Promise<void>): Promise<void> {
+async function expectUnchanged(loop: (wrong: Failures) => Promise<void>): Promise<void> {
   const before = await fingerprint(t.app.driver)
-  const wrong = new Wrong()
+  const wrong = new Failures()
   await loop(wrong)
   expect(wrong.list).toEqual([])
   expect(await fingerprint(t.app.driver)).toEqual(before)
@@ -99,7 +112,7 @@ const foreignIds = (): string[] => {
 const isInside = (id: string): boolean => !Object.values({ ...hidden.paths, ...hidden.fields }).includes(id)
 
 /** Collects what a response shows of the rest of the team. It may repeat ids that were sent. */
-function look(wrong: Wrong, told: string, { body }: { body: unknown }, sent = ''): void {
+function look(wrong: Failures, told: string, { body }: { body: unknown }, sent = ''): void {
   const text = JSON.stringify(body)
   if (!sent.includes(WORD) && text.includes(WORD))
     wrong.list.push(`${told} shows ${text.slice(Math.max(0, text.indexOf(WORD) - 200)).slice(0, 300)}`)
@@ -114,46 +127,51 @@ describe('an API key that is limited to a project', () => {
   const withIds = routes.filter((route) => route.path.includes(':') && !isPublic(route))
 
   test('gets 404 for ids of other projects in the path', () =>
-    unchanged(async (wrong) => {
+    expectUnchanged(async (wrong) => {
       for (const from of [hidden, { ...hidden, paths: { ...hidden.paths, ...hidden.also } }])
         for (const route of withIds.filter((one) => !isSocket(one))) {
-          const path = fill(route.path, from)
-          const answer = await ask(route, key, path, bodyOf(route, inside))
+          const path = fillPath(route.path, from)
+          const answer = await callRoute(route, key, path, bodyOf(route, inside))
           wrong.check(nameOf(route), answer, refusedStatus)
           look(wrong, nameOf(route), answer, path + JSON.stringify(bodyOf(route, inside) ?? ''))
         }
     }))
 
   test('sees on public routes what an anonymous caller sees', async () => {
-    const wrong = new Wrong()
+    const wrong = new Failures()
     for (const route of routes.filter((one) => isPublic(one) && one.method === 'GET')) {
-      const path = fill(route.path, hidden)
-      const nobody = await ask(route, undefined, path)
-      wrong.check(nameOf(route), await ask(route, key, path), nobody.status)
+      const path = fillPath(route.path, hidden)
+      const nobody = await callRoute(route, undefined, path)
+      wrong.check(nameOf(route), await callRoute(route, key, path), nobody.status)
     }
     expect(wrong.list).toEqual([])
   })
 
   test('gets 404 for ids of other projects in a body', () =>
-    unchanged(async (wrong) => {
+    expectUnchanged(async (wrong) => {
       for (const route of routes.filter((one) => isForKeys(one) && !isSocket(one)))
         for (const name of idFields(route.hooks.body)) {
-          const foreign = fieldOf(hidden, actionOf(route).id, name) as string
-          if (fieldOf(inside, actionOf(route).id, name) === foreign && name === 'organizationId') continue
+          const foreign = fieldOf(hidden, routeAction(route).id, name) as string
+          if (fieldOf(inside, routeAction(route).id, name) === foreign && name === 'organizationId') continue
           const whole = bodyOf(route, inside) as Record<string, unknown>
           const needed = Object.fromEntries(
             (((route.hooks.body as TSchema).required ?? []) as string[]).map((field) => [field, whole[field]]),
           )
           for (const body of [whole, needed]) {
-            const answer = await ask(route, key, fill(route.path, inside), { ...body, [name]: foreign })
+            const answer = await callRoute(route, key, fillPath(route.path, inside), { ...body, [name]: foreign })
             wrong.check(`${nameOf(route)} ${name}`, answer, refusedStatus)
-            look(wrong, `${nameOf(route)} ${name}`, answer, JSON.stringify(body) + foreign + fill(route.path, inside))
+            look(
+              wrong,
+              `${nameOf(route)} ${name}`,
+              answer,
+              JSON.stringify(body) + foreign + fillPath(route.path, inside),
+            )
           }
         }
     }))
 
   test('cannot name other projects in lists of ids', () =>
-    unchanged(async (wrong) => {
+    expectUnchanged(async (wrong) => {
       const { task, feature } = hidden.fields
       for (const [method, path, body] of [
         ['POST', `/api/projects/${project.id}/tasks`, { title: 'New', blockedBy: [task] }],
@@ -184,7 +202,7 @@ describe('an API key that is limited to a project', () => {
       `/api/projects/${await make('/api/projects', { name: `${WORD} gone` })}`,
     ]
     for (const path of gone) expect((await owner.fetch('DELETE', path)).status).toBe(200)
-    await unchanged(async (wrong) => {
+    await expectUnchanged(async (wrong) => {
       for (const path of gone) wrong.check(path, await key.fetch('POST', `${path}/restore`), refusedStatus)
       look(wrong, 'trash', await key.fetch('GET', '/api/trash'))
     })
@@ -199,7 +217,7 @@ describe('an API key that is limited to a project', () => {
     const second = await make(String(hidden.fields.project), { title, status: 'todo', blockedBy: [first] })
     const done = await key.fetch('POST', `/api/tasks/${first}/complete`, {})
     expect(done.status).toBe(200)
-    const wrong = new Wrong()
+    const wrong = new Failures()
     look(wrong, 'complete', done)
     expect(JSON.stringify(done.body)).not.toContain(second)
     expect(wrong.list).toEqual([])
@@ -214,21 +232,21 @@ describe('an API key that is limited to a project', () => {
     const { body } = await owner.fetch<{ token: string }>('POST', '/api/settings/api-keys', { name: 'whole' })
     const whole = withToken(body.token, { 'x-organization-id': owner.organizationId })
     for (const route of reads.filter(({ path, hooks }) => !path.includes(':') && !hooks.body)) {
-      const answer = await ask(route, whole, `${route.path}?${'q' in hooksOf(route) ? `q=${WORD}` : ''}`)
+      const answer = await callRoute(route, whole, `${route.path}?${'q' in hooksOf(route) ? `q=${WORD}` : ''}`)
       if (JSON.stringify(answer.body).replaceAll(`"${WORD}"`, '').includes(WORD)) shown.push(route.path)
     }
     expect(shown.length).toBeGreaterThan(10)
   })
 
   test('lists, counts and finds only records of its project', async () => {
-    const wrong = new Wrong()
+    const wrong = new Failures()
     for (const route of reads) {
       const fields = Object.keys(hooksOf(route))
       if (fields.includes('deviceId')) continue
       const given = { q: WORD, total: 'true', limit: '10' }
       const asked = Object.entries(given).filter(([name]) => fields.includes(name))
-      const path = `${fill(route.path, inside)}?${new URLSearchParams(asked)}`
-      const answer = await ask(route, key, path, bodyOf(route, inside))
+      const path = `${fillPath(route.path, inside)}?${new URLSearchParams(asked)}`
+      const answer = await callRoute(route, key, path, bodyOf(route, inside))
       if (answer.status !== 200) wrong.check(nameOf(route), answer, refusedStatus)
       // A question may be repeated.
       const body = JSON.parse(JSON.stringify(answer.body).replaceAll(`"${WORD}"`, '""'))
@@ -236,10 +254,15 @@ describe('an API key that is limited to a project', () => {
       for (const name of idFields(route.hooks.query)) {
         const foreign = hidden.fields[name] as string
         if (foreign === inside.fields[name]) continue
-        const filtered = await ask(route, key, `${fill(route.path, inside)}?${name}=${foreign}`, bodyOf(route, inside))
+        const filtered = await callRoute(
+          route,
+          key,
+          `${fillPath(route.path, inside)}?${name}=${foreign}`,
+          bodyOf(route, inside),
+        )
         const items = (filtered.body as { items?: unknown[] }).items
         if (filtered.status === 200 && items?.length !== 0) wrong.list.push(`${nameOf(route)} ${name} finds ${items}`)
-        look(wrong, `${nameOf(route)} ${name}`, filtered, foreign + fill(route.path, inside))
+        look(wrong, `${nameOf(route)} ${name}`, filtered, foreign + fillPath(route.path, inside))
       }
     }
     expect(wrong.list).toEqual([])
@@ -258,15 +281,15 @@ describe('an API key that is limited to a project', () => {
   })
 
   test('cannot create records outside a project', () =>
-    unchanged(async (wrong) => {
+    expectUnchanged(async (wrong) => {
       const writes = routes.filter((one) => isForKeys(one) && isWrite(one) && !one.path.includes(':') && !isLive(one))
       // A batch responds for each record; the loop above covers it.
-      for (const route of writes.filter((one) => !/^sync\.|^tasks\.changeMany$/.test(actionOf(one).id))) {
+      for (const route of writes.filter((one) => !/^sync\.|^tasks\.changeMany$/.test(routeAction(one).id))) {
         const whole = bodyOf(route, inside) ?? {}
         const body = Object.fromEntries(
           Object.entries(whole).filter(([name]) => !/^(project|projectId|scopeId|taskId|task|fromId|toId)$/.test(name)),
         )
-        wrong.check(nameOf(route), await ask(route, key, route.path, body), [403, 404, 415, 422])
+        wrong.check(nameOf(route), await callRoute(route, key, route.path, body), [403, 404, 415, 422])
       }
       for (const [path, body] of [
         ['/api/notes', { title: 'Loose', scope: 'team' }],
@@ -283,12 +306,12 @@ describe('an API key that is limited to a project', () => {
     }))
 
   test('reads, creates, changes and deletes records of its project', async () => {
-    const wrong = new Wrong()
+    const wrong = new Failures()
     const reads = withIds.filter((one) => isForKeys(one) && !isWrite(one) && ruleOf(one).limited && !isLive(one))
     expect(reads.length).toBeGreaterThan(25)
     const notInside = /\/api\/(agents|skills|activities|sync|views|uploads)\/|taskId/
     for (const route of reads.filter(({ path }) => !notInside.test(path)))
-      wrong.check(nameOf(route), await ask(route, key, fill(route.path, inside)), 200)
+      wrong.check(nameOf(route), await callRoute(route, key, fillPath(route.path, inside)), 200)
     for (const [path, body] of [
       [`/api/projects/${project.id}/tasks`, { title: 'Lock the folder' }],
       ['/api/notes', { title: 'Locks', projectId: project.id }],
@@ -323,7 +346,7 @@ describe.each(['token', 'grant'] as const)('an MCP %s that is limited to a proje
   const referring = tools.filter((tool) => references(tool).length > 0)
 
   test('gets not_found for records of other projects in the arguments of a tool', () =>
-    unchanged(async (wrong) => {
+    expectUnchanged(async (wrong) => {
       for (const tool of referring) {
         const args = argumentsOf(tool, hidden)
         const answer = await callTool(bearers[kind], tool.name, args)
@@ -340,7 +363,7 @@ describe.each(['token', 'grant'] as const)('an MCP %s that is limited to a proje
     }))
 
   test('lists and finds only records of its project', async () => {
-    const wrong = new Wrong()
+    const wrong = new Failures()
     const least = (tool: Tool) => (((tool.input.required ?? []) as string[]).includes('query') ? { query: WORD } : {})
     for (const tool of tools.filter((one) => one.action.kind === 'read')) {
       const answer = await callTool(bearers[kind], tool.name, least(tool))
@@ -393,7 +416,7 @@ describe.each(['token', 'grant'] as const)('an MCP %s that is limited to a proje
       ['store_memory', { content: 'Loose', agent: hidden.fields.agent }],
       ['log_activity', { type: 'deploy', description: 'Loose' }],
     ] as const
-    await unchanged(async (wrong) => {
+    await expectUnchanged(async (wrong) => {
       for (const [name, args] of attempts)
         if (!isRefused(await callTool(bearers[kind], name, args))) wrong.list.push(`${name} was not refused`)
     })
@@ -409,7 +432,7 @@ describe('copies, exports and streams of a credential that is limited to a proje
   const device = { name: 'laptop', platform: 'linux x64', schema: '2026-11-16' }
 
   test('contain only records of the project', async () => {
-    const wrong = new Wrong()
+    const wrong = new Failures()
     const registered = await key.fetch<{ deviceId: string; containers: string[] }>(
       'POST',
       '/api/sync/devices/register',
@@ -519,5 +542,5 @@ const recordTables = async () => {
 }
 
 test('every response in this file matches the OpenAPI document', () => {
-  expect(broken).toEqual([])
+  expect(undocumentedResponses).toEqual([])
 })

@@ -1,11 +1,11 @@
 import { features, tools } from '../../src/all-features.ts'
-import { actionOf, documented, exampleOf, type RouteLike } from '../../src/http/openapi.ts'
+import { documentedRoutes, exampleOf, type RouteLike, routeAction } from '../../src/http/openapi.ts'
 import type { Tool } from '../../src/mcp/tool.ts'
 import { accountPages } from '../../src/pages/account-pages.ts'
 import type { TSchema } from '../../src/schema.ts'
 import { flavours } from './nasty-values.ts'
 import { type NastyWorld, nastyBody } from './nasty-world.ts'
-import { bodyOf, fieldOf, fill, paramsOf, workable } from './world.ts'
+import { bodyOf, fieldOf, fillPath, paramsOf, workable } from './world.ts'
 
 /** One call of the loop, as it goes over the wire. */
 export interface Call {
@@ -62,15 +62,15 @@ function pathsOf(path: string, { paths, rows }: NastyWorld): string[] {
   return filled.map(([head, done]) => head + path.slice(done))
 }
 
-const isOpen = (route: RouteLike): boolean => actionOf(route).rule.kinds.includes('anonymous')
-const reads = (route: RouteLike): boolean => actionOf(route).kind === 'read'
+const isOpen = (route: RouteLike): boolean => routeAction(route).rule.kinds.includes('anonymous')
+const reads = (route: RouteLike): boolean => routeAction(route).kind === 'read'
 
 /** Returns every way to read by the web API. */
 export function routeCalls(routes: readonly RouteLike[], world: NastyWorld): Call[] {
-  return documented(routes)
+  return documentedRoutes(routes)
     .filter(reads)
     .flatMap((route) => {
-      const { rule } = actionOf(route)
+      const { rule } = routeAction(route)
       const as = isOpen(route) ? undefined : rule.admin ? 'admin' : 'member'
       const { query, body } = route.hooks
       const required = (query?.required ?? []) as string[]
@@ -101,12 +101,12 @@ const overMcp = (name: string, method: string, params: object): Call => ({
 
 /** Returns what anyone may send without a credential: as documented, and as large and slow as allowed. */
 export function anonymousWrites(routes: readonly RouteLike[], world: NastyWorld): Call[] {
-  const open = documented(routes).filter((route) => route.hooks.body && isOpen(route) && !reads(route))
+  const open = documentedRoutes(routes).filter((route) => route.hooks.body && isOpen(route) && !reads(route))
   return open.flatMap((route) =>
     [bodyOf(route, world) ?? {}, ...flavours.map((flavour) => nastyBody(route, world, flavour))].map((body) => ({
       name: `${route.method} ${route.path}`,
       method: route.method,
-      path: fill(route.path, world),
+      path: fillPath(route.path, world),
       body,
     })),
   )
@@ -114,7 +114,7 @@ export function anonymousWrites(routes: readonly RouteLike[], world: NastyWorld)
 
 /** Every schema that a caller's input is checked against, by name. */
 export const inputSchemas = (routes: readonly RouteLike[]): [string, TSchema][] => [
-  ...documented(routes).flatMap(({ method, path, hooks: { body, query, params } }) =>
+  ...documentedRoutes(routes).flatMap(({ method, path, hooks: { body, query, params } }) =>
     [body, query, params].flatMap((schema): [string, TSchema][] => (schema ? [[`${method} ${path}`, schema]] : [])),
   ),
   ...tools.map((tool): [string, TSchema] => [tool.name, tool.input]),

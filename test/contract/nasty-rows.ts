@@ -22,7 +22,7 @@ type Column = [table: string, name: string, type: string, unique: boolean]
  * Copies the largest row of each table until there are more than a page. Made by SQL, because the web API would take
  * minutes. A copy of a long text is quotation marks, which are longest in JSON and quick to index.
  */
-export async function multiply({ app: { driver } }: TestApp): Promise<void> {
+export async function multiplyRows({ app: { driver } }: TestApp): Promise<void> {
   const { rows } = await driver.query(`
     select c.table_name::text, c.column_name::text, c.data_type::text, exists (
       select 1 from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
@@ -35,7 +35,7 @@ export async function multiply({ app: { driver } }: TestApp): Promise<void> {
     if (few.has(table) || !columns.some(([, name]) => name === 'id')) continue
     const names = columns.map(([, name]) => `"${name}"`).join()
     await driver.query(`insert into "${table}" (${names})
-      select ${columns.map(copied).join()} from (select * from "${table}" t order by pg_column_size(t) desc limit 1) t,
+      select ${columns.map(copiedColumn).join()} from (select * from "${table}" t order by pg_column_size(t) desc limit 1) t,
         generate_series(1, (select greatest(0, ${PAGE} - count(*)) from "${table}")) n`)
   }
   // As the server's own maintenance does after so many changes.
@@ -43,7 +43,7 @@ export async function multiply({ app: { driver } }: TestApp): Promise<void> {
 }
 
 /** The value of a column in the copy number `n`. What must be unique gets the number. */
-function copied([, name, type, unique]: Column): string {
+function copiedColumn([, name, type, unique]: Column): string {
   // Of the credential of a tunnel, which no other row names.
   if (name === 'token_id' && unique) return 'gen_random_uuid()'
   if (name === 'id') return type === 'uuid' ? 'gen_random_uuid()' : '"id" || n'

@@ -102,7 +102,7 @@ export function differentWords(length: number): string {
 
 const DEPTH = 30
 const ENTRIES = 100
-const nested = (flavour: Flavour, size: number): object => {
+const nestedObject = (flavour: Flavour, size: number): object => {
   const text = textOf(flavour, Math.floor(size / ENTRIES / 2))
   let value: object = Object.fromEntries(Array.from({ length: ENTRIES }, (_, i) => [`k${i}`, text]))
   for (let depth = 0; depth < DEPTH; depth++) value = { a: value }
@@ -110,23 +110,26 @@ const nested = (flavour: Flavour, size: number): object => {
 }
 
 /** Returns the largest value of this flavour that the schema takes; undefined where it takes only its example. */
-export function nasty(schema: TSchema, flavour: Flavour, most: number, index?: number): unknown {
-  const value = made(schema, flavour, most, index)
+export function largestValue(schema: TSchema, flavour: Flavour, most: number, index?: number): unknown {
+  const value = makeValue(schema, flavour, most, index)
   return value === undefined || check(schema, value).length > 0 ? undefined : value
 }
 
-function made(schema: TSchema, flavour: Flavour, most: number, index?: number): unknown {
+function makeValue(schema: TSchema, flavour: Flavour, most: number, index?: number): unknown {
   const options = schema.anyOf as TSchema[] | undefined
-  if (options) return options.map((option) => nasty(option, flavour, most, index)).find((v) => v !== undefined && v)
+  if (options)
+    return options.map((option) => largestValue(option, flavour, most, index)).find((v) => v !== undefined && v)
   if (schema.type === 'string' && schema.maxLength !== undefined)
     return textOf(flavour, Math.min(schema.maxLength as number, most), index)
   if (schema.type === 'array') {
     const size = (schema.maxItems as number | undefined) ?? 1
-    const items = Array.from({ length: size }, (_, i) => nasty(schema.items, flavour, Math.floor(most / size), i))
+    const items = Array.from({ length: size }, (_, i) =>
+      largestValue(schema.items, flavour, Math.floor(most / size), i),
+    )
     return items.includes(undefined) ? undefined : items
   }
   if (schema.type !== 'object') return undefined
-  return schema.properties ? fieldsOf(schema, flavour, most, index) : nested(flavour, Math.min(most, 8000))
+  return schema.properties ? fieldsOf(schema, flavour, most, index) : nestedObject(flavour, Math.min(most, 8000))
 }
 
 function fieldsOf(schema: TSchema, flavour: Flavour, most: number, index?: number): object | undefined {
@@ -134,7 +137,7 @@ function fieldsOf(schema: TSchema, flavour: Flavour, most: number, index?: numbe
   const required = new Set((schema.required ?? []) as string[])
   const out: Record<string, unknown> = {}
   for (const [name, field] of fields) {
-    const value = nasty(field, flavour, Math.floor(most / fields.length), index)
+    const value = largestValue(field, flavour, Math.floor(most / fields.length), index)
     if (value !== undefined) out[name] = value
     else if (required.has(name)) return undefined
   }

@@ -1,9 +1,9 @@
-import { actionOf, documented, isUpload, type RouteLike, responsesOf } from '../../src/http/openapi.ts'
+import { documentedRoutes, isUpload, type RouteLike, responseSchemas, routeAction } from '../../src/http/openapi.ts'
 import type { TSchema } from '../../src/schema.ts'
 import { type Person, person, type TestApp, unique } from '../support/app.ts'
 import { pictureForm, png, pngChunk } from '../support/pictures.ts'
-import { differentWords, type Flavour, flavours, nasty } from './nasty-values.ts'
-import { bodyOf, fill, idFields, paramsOf, type World, workable, world } from './world.ts'
+import { differentWords, type Flavour, flavours, largestValue } from './nasty-values.ts'
+import { bodyOf, buildWorld, fillPath, idFields, paramsOf, type World, workable } from './world.ts'
 
 /** A tenant whose rows hold the largest and slowest content that the limits allow. */
 export interface NastyWorld extends World {
@@ -28,7 +28,7 @@ const left = /^(accounts|passkeys|devices|invites|tokens|integrations|oauth|code
 const references = ['assignee', 'skills', 'key', 'projectId', 'task', 'agent', 'settings']
 
 /** Calls without a socket, and leaves the body as it is: the client's work would count as the server's. */
-export async function handled(
+export async function callHandler(
   t: TestApp,
   method: string,
   path: string,
@@ -56,24 +56,24 @@ export async function handled(
 /** The documented example with every text and list as large as allowed. */
 export function nastyBody(route: RouteLike, from: World, flavour: Flavour): Record<string, unknown> {
   const body = bodyOf(route, from) as Record<string, unknown>
-  const { id } = actionOf(route)
+  const { id } = routeAction(route)
   const kept = new Set([...idFields(route.hooks.body), ...Object.keys(workable[id] ?? {}), ...references])
   for (const [name, schema] of Object.entries((route.hooks.body?.properties ?? {}) as Record<string, TSchema>)) {
-    const value = kept.has(name) ? undefined : nasty(schema, flavour, MOST)
+    const value = kept.has(name) ? undefined : largestValue(schema, flavour, MOST)
     if (value !== undefined) body[name] = value
     if (name === 'scope' && (schema.enum as string[] | undefined)?.includes('public')) body[name] = 'public'
   }
   return { ...body, key: undefined }
 }
 
-const creates = ({ method, hooks }: RouteLike): boolean => method === 'POST' && '201' in responsesOf(hooks.response)
+const creates = ({ method, hooks }: RouteLike): boolean => method === 'POST' && '201' in responseSchemas(hooks.response)
 
 /** Writes that a member makes with a body, creating ones first. */
 const writers = (t: TestApp): RouteLike[] =>
-  documented(t.server.routes)
+  documentedRoutes(t.server.routes)
     .filter(({ method, hooks }) => method !== 'GET' && hooks.body && !isUpload(hooks))
-    .filter((route) => actionOf(route).kind === 'write' && !left.test(actionOf(route).id))
-    .filter((route) => !actionOf(route).rule.admin && !actionOf(route).rule.kinds.includes('anonymous'))
+    .filter((route) => routeAction(route).kind === 'write' && !left.test(routeAction(route).id))
+    .filter((route) => !routeAction(route).rule.admin && !routeAction(route).rule.kinds.includes('anonymous'))
     .toSorted((a, b) => Number(creates(b)) - Number(creates(a)))
 
 export const headersOf = (who: Person): Record<string, string> => ({
@@ -82,14 +82,14 @@ export const headersOf = (who: Person): Record<string, string> => ({
 })
 
 export async function nastyWorld(t: TestApp, run: Run): Promise<NastyWorld> {
-  const known = await world(t)
+  const known = await buildWorld(t)
   const all: NastyWorld = { ...known, admin: await person(t, { admin: true }), rows: new Map() }
   const params = new Set(t.server.routes.flatMap((route) => paramsOf(route.path)))
   for (const [n, route] of writers(t).entries())
     for (const flavour of flavoursFor(route, n)) {
       const body = JSON.stringify(nastyBody(route, known, flavour))
       const answer = await run(`${route.method} ${route.path} ${flavour.name}`, () =>
-        handled(t, route.method, fill(route.path, known), body, headersOf(known.owner)),
+        callHandler(t, route.method, fillPath(route.path, known), body, headersOf(known.owner)),
       )
       if (answer.status !== 201 || !creates(route)) continue
       const { id, slug } = JSON.parse(answer.text) as { id: string; slug?: string }
@@ -99,7 +99,7 @@ export async function nastyWorld(t: TestApp, run: Run): Promise<NastyWorld> {
       }
     }
   // After the changes above, which took it back.
-  await known.owner.fetch('POST', fill('/api/projects/:slug/share', known))
+  await known.owner.fetch('POST', fillPath('/api/projects/:slug/share', known))
   await extremes(all)
   return all
 }
@@ -142,7 +142,7 @@ async function extremes(all: NastyWorld): Promise<void> {
     await owner.fetch('PATCH', `/api/specs/${id}`, { content: after, baseVersion: version })
     add(all, '/api/specs/:id', id)
   }
-  const stories = Array.from({ length: 2 }, (_, s) => ({ title: `S${s}`, tasks: planned(s) }))
+  const stories = Array.from({ length: 2 }, (_, s) => ({ title: `S${s}`, tasks: tasksOfStory(s) }))
   await make(`/api/projects/${all.fields.projectId}/plan`, { epics: [{ title: 'Large', stories }] })
   const cover = pictureForm(png([pngChunk('IDAT', Buffer.alloc((5 << 20) - 2000))]))
   const { body } = await owner.fetch<{ coverUrl: string }>('POST', '/api/settings/cover', cover)
@@ -150,9 +150,9 @@ async function extremes(all: NastyWorld): Promise<void> {
 }
 
 /** Skills with as many placeholders as fit, made after the search index, which would take long for them. */
-export async function placeholders(t: TestApp, { owner }: NastyWorld): Promise<void> {
+export async function createPlaceholderSkills(t: TestApp, { owner }: NastyWorld): Promise<void> {
   for (let n = 0; n < 10; n++)
-    await handled(
+    await callHandler(
       t,
       'POST',
       '/api/skills',
@@ -162,7 +162,7 @@ export async function placeholders(t: TestApp, { owner }: NastyWorld): Promise<v
 }
 
 /** Fifty tasks of which each waits for others: a plan may have 2,000 dependencies. */
-const planned = (story: number) =>
+const tasksOfStory = (story: number) =>
   Array.from({ length: 50 }, (_, n) => ({
     title: `${'a '.repeat(90)}${n}`,
     ref: `t${story}-${n}`,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { records } from '../../src/all-features.ts'
 import { check } from '../../src/check.ts'
 import { exampleOf } from '../../src/http/openapi.ts'
-import { forgetHtml } from '../../src/pages/markdown.ts'
+import { clearHtmlCache } from '../../src/pages/markdown.ts'
 import { indexed } from '../features/search-support.ts'
 import { ownApp } from '../features/support.ts'
 import { mcpToken, type TestApp } from '../support/app.ts'
@@ -19,9 +19,16 @@ import {
   siteCalls,
   toolCalls,
 } from './nasty-reads.ts'
-import { multiply } from './nasty-rows.ts'
+import { multiplyRows } from './nasty-rows.ts'
 import { flavours, textOf } from './nasty-values.ts'
-import { handled, headersOf, type NastyWorld, nastyWorld, placeholders, type Reply } from './nasty-world.ts'
+import {
+  callHandler,
+  createPlaceholderSkills,
+  headersOf,
+  type NastyWorld,
+  nastyWorld,
+  type Reply,
+} from './nasty-world.ts'
 
 /**
  * Every route, tool, prompt, resource and page, against the largest and slowest content that the limits allow. A new
@@ -51,19 +58,19 @@ beforeAll(async () => {
   meter = await Meter.of(t)
   w = await nastyWorld(t, async (name, call) => {
     const limits = { held: HELD, database: DATABASE }
-    const { cost, reply } = await measured(call, limits)
+    const { cost, reply } = await measureCall(call, limits)
     if (reply.status === 201) made++
-    slowWrites.push(...over(name, cost, reply, limits))
+    slowWrites.push(...exceededLimits(name, cost, reply, limits))
     return reply
   })
   await indexed(t)
-  await placeholders(t, w)
+  await createPlaceholderSkills(t, w)
   agent = await mcpToken(t, w.owner, { scopes: ['read'] })
-  await multiply(t)
+  await multiplyRows(t)
 }, 300_000)
 afterAll(() => t.close())
 
-async function measured(call: () => Promise<Reply>, limits: Partial<Cost>) {
+async function measureCall(call: () => Promise<Reply>, limits: Partial<Cost>) {
   let reply: Reply = { status: 0, text: '' }
   const cost = await meter.least(async () => {
     reply = await call()
@@ -72,7 +79,7 @@ async function measured(call: () => Promise<Reply>, limits: Partial<Cost>) {
 }
 
 /** Returns what is wrong: a limit that was passed, or an error of the server. */
-function over(name: string, cost: Cost, { status, text }: Reply, limits: Partial<Cost>): string[] {
+function exceededLimits(name: string, cost: Cost, { status, text }: Reply, limits: Partial<Cost>): string[] {
   const passed = (Object.keys(limits) as (keyof Cost)[]).filter((what) => cost[what] > (limits[what] as number))
   if (passed.length === 0 && status < 500) return []
   const told = passed.map((what) => `${what} ${cost[what].toFixed()} ms`).join(', ')
@@ -95,10 +102,10 @@ async function run(calls: readonly Call[], pathFor = (path: string) => path): Pr
   for (const call of calls) {
     const limits = { held: HELD, ...(!readsAll(call) && { database: DATABASE }), ...(!call.as && { total: ANONYMOUS }) }
     const headers = headersFor(call)
-    const ask = () => handled(t, call.method, pathFor(call.path), call.body, headers)
-    const { cost, reply } = await measured(ask, limits)
+    const ask = () => callHandler(t, call.method, pathFor(call.path), call.body, headers)
+    const { cost, reply } = await measureCall(ask, limits)
     const about = `${call.name} ${call.path.slice(0, 200)} ${JSON.stringify(call.body ?? '').slice(0, 200)}`
-    slow.push(...over(about, cost, reply, limits))
+    slow.push(...exceededLimits(about, cost, reply, limits))
     if (reply.status < 400) answered++
   }
   expect(slow).toEqual([])
@@ -124,7 +131,7 @@ describe('the event loop is held for less than 50 ms of CPU, and the embedded da
     let turn = 0
     // Pages stay in memory for a second by their path, which can be written in many ways.
     return run(calls, (path) => {
-      forgetHtml()
+      clearHtmlCache()
       const at = path.length - 1 - (turn++ % (path.length - path.lastIndexOf('/') - 1))
       return `${path.slice(0, at)}%${path.charCodeAt(at).toString(16)}${path.slice(at + 1)}`
     })
@@ -136,10 +143,12 @@ test('a request without a credential costs at most 50 ms of CPU, apart from pass
   const calls = anonymousWrites(t.server.routes, w)
   expect(calls.length).toBeGreaterThan(20)
   for (const call of calls) {
-    const { cost, reply } = await measured(() => handled(t, call.method, call.path, call.body, {}), {
+    const { cost, reply } = await measureCall(() => callHandler(t, call.method, call.path, call.body, {}), {
       total: ANONYMOUS,
     })
-    slow.push(...over(`${call.name} ${JSON.stringify(call.body).slice(0, 100)}`, cost, reply, { total: ANONYMOUS }))
+    slow.push(
+      ...exceededLimits(`${call.name} ${JSON.stringify(call.body).slice(0, 100)}`, cost, reply, { total: ANONYMOUS }),
+    )
   }
   expect(slow).toEqual([])
 }, 300_000)
@@ -195,7 +204,7 @@ describe('other requests are answered', () => {
 
   test('while two long versions of a spec are compared', async () => {
     const spec = w.rows.get('/api/specs/:id')?.at(-1)
-    const heavy = () => handled(t, 'GET', `/api/specs/${spec}/compare?from=1&to=2`, undefined, headersOf(w.owner))
+    const heavy = () => callHandler(t, 'GET', `/api/specs/${spec}/compare?from=1&to=2`, undefined, headersOf(w.owner))
     await race(heavy, '/health')
   })
 })

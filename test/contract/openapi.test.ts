@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { inArray } from 'drizzle-orm'
-import { fingerprint, keysOf, newSeeds, pack, rawPublic } from '../../src/auth/bundle.ts'
+import { exportPublicKey, keyFingerprint, keysOf, newSeeds, packBundle } from '../../src/auth/bundle.ts'
 import { newId } from '../../src/db/columns.ts'
 import { codes } from '../../src/errors.ts'
 import * as accounts from '../../src/features/accounts/service.ts'
@@ -21,9 +21,9 @@ import { type Answer, call, PASSWORD, type Person, person, systemCtx, unique } f
 import { Authenticator, newPasskey } from '../support/authenticator.ts'
 import { EXAMPLE_TOKEN } from '../support/code-host.ts'
 import {
-  ask,
-  broken,
+  callRoute,
   document,
+  Failures,
   isPublic,
   isSocket,
   isWrite,
@@ -33,10 +33,10 @@ import {
   routes,
   ruleOf,
   t,
-  Wrong,
+  undocumentedResponses,
 } from './ask.ts'
 import { type Json, mismatch, resolve } from './json-schema.ts'
-import { bodyOf, fill, invitation, paramsOf, type World, workspaceInvitation, world } from './world.ts'
+import { bodyOf, buildWorld, fillPath, invitation, paramsOf, type World, workspaceInvitation } from './world.ts'
 
 /** The document that `/api/openapi.json` gives out, and whether the server keeps what it promises. */
 const operations = routes.map((route): [string, RouteLike, Operation] => [nameOf(route), route, operationOf(route)])
@@ -160,7 +160,7 @@ describe('the promises of the OpenAPI document', () => {
   let a: World
   let admin: Person
   beforeAll(async () => {
-    a = await world(t)
+    a = await buildWorld(t)
     admin = await person(t, { admin: true })
     const note = await a.owner.fetch<{ slug: string }>('POST', '/api/notes', {
       title: unique('Open letter'),
@@ -278,10 +278,10 @@ describe('the promises of the OpenAPI document', () => {
   /** A bundle of a device that has changed nothing yet. */
   function bundle(): object {
     const keys = keysOf(newSeeds())
-    const device = rawPublic(keys.signing)
+    const device = exportPublicKey(keys.signing)
     const head = { direction: 'out' as const, number: 1, device, name: 'laptop', server: '', user: '', at: '' }
-    const file = pack(head, [{ schema: '2026-11-16', platform: 'linux x64' }], keys, undefined)
-    return { bundle: file.toString('base64'), fingerprint: fingerprint(device) }
+    const file = packBundle(head, [{ schema: '2026-11-16', platform: 'linux x64' }], keys, undefined)
+    return { bundle: file.toString('base64'), fingerprint: keyFingerprint(device) }
   }
 
   /** A note as an export has it, with another id. */
@@ -389,7 +389,7 @@ describe('the promises of the OpenAPI document', () => {
   }
 
   test('every route does and returns what its operation says', async () => {
-    const wrong = new Wrong()
+    const wrong = new Failures()
     for (const route of routes
       // A backup needs a folder for it, as test/features/admin-operations.test.ts has one.
       .filter((r) => !elsewhere.has(r.path) && nameOf(r) !== 'POST /api/admin/backups')
@@ -402,9 +402,9 @@ describe('the promises of the OpenAPI document', () => {
       const body = bodyOf(route, a)
       const who = ruleOf(route).admin ? admin : leaving.has(route.path) ? await person(t) : callerOf(route)
       const sent = body instanceof FormData ? body : body && { ...body, ...(await special[nameOf(route)]?.(who)) }
-      const path = fill(route.path, a) + (queries[nameOf(route)]?.() ?? '')
+      const path = fillPath(route.path, a) + (queries[nameOf(route)]?.() ?? '')
       const call = () =>
-        ask(route, isPublic(route) && !unpublished.has(nameOf(route)) ? undefined : who, path, sent, cookies)
+        callRoute(route, isPublic(route) && !unpublished.has(nameOf(route)) ? undefined : who, path, sent, cookies)
       const answer = route.path === '/api/setup' ? await withoutAdmins(call) : await call()
       wrong.check(nameOf(route), answer, good)
       await listen(route, answer)
@@ -414,7 +414,12 @@ describe('the promises of the OpenAPI document', () => {
       if ((good === 201 && isAt && !location) || (location && good !== 201))
         wrong.list.push(`${nameOf(route)}: Location ${location}`)
       // A comment is found where it was sent to.
-      if (location && answer.body.id && !location.endsWith(`/${answer.body.id}`) && location !== fill(route.path, a))
+      if (
+        location &&
+        answer.body.id &&
+        !location.endsWith(`/${answer.body.id}`) &&
+        location !== fillPath(route.path, a)
+      )
         wrong.list.push(`${nameOf(route)}: Location ${location} is not of ${answer.body.id}`)
     }
     expect(wrong.list).toEqual([])
@@ -426,6 +431,6 @@ describe('the promises of the OpenAPI document', () => {
   })
 
   test('every response matches the document', () => {
-    expect(broken).toEqual([])
+    expect(undocumentedResponses).toEqual([])
   })
 })

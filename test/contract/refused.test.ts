@@ -4,9 +4,9 @@ import { exampleOf, isUpload, type RouteLike } from '../../src/http/openapi.ts'
 import type { TSchema } from '../../src/schema.ts'
 import { type Person, person } from '../support/app.ts'
 import {
-  ask,
-  broken,
+  callRoute,
   errorsOf,
+  Failures,
   isPublic,
   nameOf,
   operationOf,
@@ -14,11 +14,11 @@ import {
   routes,
   ruleOf,
   t,
-  Wrong,
+  undocumentedResponses,
   whoMayCall,
 } from './ask.ts'
 import { columnNames } from './tables.ts'
-import { bodyOf, fill, type World, world } from './world.ts'
+import { bodyOf, buildWorld, fillPath, type World } from './world.ts'
 
 /**
  * What is refused before any query, by every route of the running server: requests without a credential, and bodies
@@ -27,11 +27,11 @@ import { bodyOf, fill, type World, world } from './world.ts'
 let a: World
 let admin: Person
 beforeAll(async () => {
-  a = await world(t)
+  a = await buildWorld(t)
   admin = await person(t, { admin: true })
 })
 
-const allowed = (route: RouteLike) => whoMayCall(route, a, admin)
+const allowedCaller = (route: RouteLike) => whoMayCall(route, a, admin)
 /** Forms with a file have tests of their own: test/features/uploads.test.ts. */
 const withBody = routes.filter((route) => route.hooks.body && !isUpload(route.hooks))
 
@@ -40,19 +40,22 @@ test('the loop covers many routes', () => {
 })
 
 test('a request without a credential gets 401 before anything else is checked', async () => {
-  const wrong = new Wrong()
+  const wrong = new Failures()
   const problems: string[] = []
   for (const route of routes.filter((r) => !isPublic(r))) {
-    const path = fill(route.path, a)
+    const path = fillPath(route.path, a)
     const asked = [
-      await ask(route, undefined, path),
-      await ask(route, undefined, `${path}?surprise=1`),
-      ...(/:\w+$/.test(route.path) ? [await ask(route, undefined, path.replace(/[^/]+$/, '%00'))] : []),
-      await ask(route, undefined, path, undefined, { authorization: 'Bearer svc_made_up' }),
-      await ask(route, undefined, path, undefined, { authorization: 'Basic YWRhOmFkYQ==' }),
+      await callRoute(route, undefined, path),
+      await callRoute(route, undefined, `${path}?surprise=1`),
+      ...(/:\w+$/.test(route.path) ? [await callRoute(route, undefined, path.replace(/[^/]+$/, '%00'))] : []),
+      await callRoute(route, undefined, path, undefined, { authorization: 'Bearer svc_made_up' }),
+      await callRoute(route, undefined, path, undefined, { authorization: 'Basic YWRhOmFkYQ==' }),
       // Without a credential, the body is not read.
       ...(route.hooks.body
-        ? [await ask(route, undefined, path, '{"broken'), await ask(route, undefined, path, { surprise: 1 })]
+        ? [
+            await callRoute(route, undefined, path, '{"broken'),
+            await callRoute(route, undefined, path, { surprise: 1 }),
+          ]
         : []),
     ]
     for (const answer of asked) {
@@ -76,9 +79,12 @@ describe('validation of a body', () => {
   })
 
   test('refuses an unknown field and names it', async () => {
-    const wrong = new Wrong()
+    const wrong = new Failures()
     for (const route of withBody) {
-      const answer = await ask(route, allowed(route), fill(route.path, a), { ...bodyOf(route, a), surprise: 1 })
+      const answer = await callRoute(route, allowedCaller(route), fillPath(route.path, a), {
+        ...bodyOf(route, a),
+        surprise: 1,
+      })
       wrong.check(nameOf(route), answer, 422)
       const { pointer, code } = errorsOf(answer)[0] ?? {}
       if (pointer !== '/surprise' || code !== 'unknown_field')
@@ -115,7 +121,7 @@ describe('validation of a body', () => {
       const withAll = (sent: readonly string[]) =>
         JSON.parse(JSON.stringify({ ...bodyOf(route, a), ...Object.fromEntries(sent.map((name) => [name, null])) }))
       const answered = async (sent: readonly string[]) => {
-        const answer = await ask(route, allowed(route), fill(route.path, a), withAll(sent))
+        const answer = await callRoute(route, allowedCaller(route), fillPath(route.path, a), withAll(sent))
         return answer.status === 422 ? errorsOf(answer) : []
       }
       const miss = (sent: readonly string[], refused: readonly { pointer: string }[]) => {
@@ -137,12 +143,12 @@ describe('validation of a body', () => {
   })
 
   test('requires every required field', async () => {
-    const wrong = new Wrong()
+    const wrong = new Failures()
     for (const route of withBody) {
       const body = bodyOf(route, a) as Record<string, unknown>
       for (const name of ((route.hooks.body as TSchema).required ?? []) as string[]) {
         const { [name]: _, ...rest } = body
-        const answer = await ask(route, allowed(route), fill(route.path, a), rest)
+        const answer = await callRoute(route, allowedCaller(route), fillPath(route.path, a), rest)
         wrong.check(`${nameOf(route)} without ${name}`, answer, 422)
         if (!errorsOf(answer).some((e) => e.pointer === `/${name}` && e.code === 'required'))
           wrong.list.push(`${nameOf(route)}: does not ask for /${name}`)
@@ -153,11 +159,14 @@ describe('validation of a body', () => {
 
   test('refuses a value of the wrong type instead of converting it, and points to the field', async () => {
     const values = [42.5, '5', 'true', '', true, null, ['zz'], [['zz']], { zz: 1 }, -1, 1e300]
-    const wrong = new Wrong()
+    const wrong = new Failures()
     let sent = 0
     /** Sends these values, and expects that each is named and nothing else. */
     const refuse = async (route: RouteLike, bad: Record<string, unknown>) => {
-      const answer = await ask(route, allowed(route), fill(route.path, a), { ...bodyOf(route, a), ...bad })
+      const answer = await callRoute(route, allowedCaller(route), fillPath(route.path, a), {
+        ...bodyOf(route, a),
+        ...bad,
+      })
       const told = `${nameOf(route)} ${JSON.stringify(bad).slice(0, 60)}`
       wrong.check(told, answer, 422)
       const named = new Set(errorsOf(answer).map(({ pointer }) => pointer.split('/')[1]))
@@ -193,10 +202,14 @@ describe('validation of a body', () => {
   })
 
   test('refuses a body that is not an object', async () => {
-    const wrong = new Wrong()
+    const wrong = new Failures()
     for (const route of withBody)
       for (const body of ['null', '[]', '"text"', '1', 'true'])
-        wrong.check(`${nameOf(route)} ${body}`, await ask(route, allowed(route), fill(route.path, a), body), 422)
+        wrong.check(
+          `${nameOf(route)} ${body}`,
+          await callRoute(route, allowedCaller(route), fillPath(route.path, a), body),
+          422,
+        )
     expect(wrong.list).toEqual([])
   })
 
@@ -210,8 +223,8 @@ describe('validation of a body', () => {
       if (operationOf(route).requestBody?.required !== needed) wrong.push(`${nameOf(route)}: documented otherwise`)
       const who = isPublic(route) ? undefined : ruleOf(route).admin ? admin : alone
       // What is only changed by name is not there, so that nothing is changed and the body was accepted before.
-      const path = needed ? fill(route.path, a) : route.path.replaceAll(/:\w+/g, () => crypto.randomUUID())
-      const [absent, empty] = [await ask(route, who, path), await ask(route, who, path, {})]
+      const path = needed ? fillPath(route.path, a) : route.path.replaceAll(/:\w+/g, () => crypto.randomUUID())
+      const [absent, empty] = [await callRoute(route, who, path), await callRoute(route, who, path, {})]
       const [met, expected] = [absent, empty].map(({ status, body: { code, errors } }) => ({ status, code, errors }))
       if (!Bun.deepEquals(met, expected))
         wrong.push(`${nameOf(route)}: ${JSON.stringify(met)} instead of ${JSON.stringify(expected)}`)
@@ -222,5 +235,5 @@ describe('validation of a body', () => {
 })
 
 test('every response in this file matches the OpenAPI document', () => {
-  expect(broken).toEqual([])
+  expect(undocumentedResponses).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { actionOf, type RouteLike } from '../../src/http/openapi.ts'
+import { type RouteLike, routeAction } from '../../src/http/openapi.ts'
 import { kinds, type RecordName } from '../../src/records/names.ts'
 import { indexed, newWord } from '../features/search-support.ts'
 import { inside } from '../features/support.ts'
@@ -36,7 +36,7 @@ async function room(which: readonly RecordName[]): Promise<Room> {
 
 /** Routes that read, for anybody but administrators. */
 const reading = routes.filter(
-  (route) => route.method === 'GET' && actionOf(route).kind === 'read' && !ruleOf(route).admin,
+  (route) => route.method === 'GET' && routeAction(route).kind === 'read' && !ruleOf(route).admin,
 )
 
 /** The address of a route for this room: with ids of its records, and questions for its word. */

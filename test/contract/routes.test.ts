@@ -6,13 +6,13 @@ import { check } from '../../src/check.ts'
 import type { Http } from '../../src/http/context.ts'
 import { isUpload, type RouteLike } from '../../src/http/openapi.ts'
 import type { TSchema } from '../../src/schema.ts'
-import { proofOf } from '../../src/server/policy.ts'
+import { requiredProof } from '../../src/server/policy.ts'
 import { buildHttp } from '../../src/server/server.ts'
 import { call, type Person, person } from '../support/app.ts'
 import {
-  ask,
-  broken,
+  callRoute,
   errorsOf,
+  Failures,
   isPublic,
   isSocket,
   nameOf,
@@ -20,22 +20,22 @@ import {
   routes,
   ruleOf,
   t,
-  Wrong,
+  undocumentedResponses,
   whoMayCall,
 } from './ask.ts'
-import { bodyOf, fill, paramsOf, type World, world } from './world.ts'
+import { bodyOf, buildWorld, fillPath, paramsOf, type World } from './world.ts'
 
 /** Loops over every route of the running server: a new route is covered without an edit here. */
 let a: World
 let admin: Person
 beforeAll(async () => {
-  a = await world(t)
+  a = await buildWorld(t)
   admin = await person(t, { admin: true })
 })
 
-const allowed = (route: RouteLike) => whoMayCall(route, a, admin)
+const allowedCaller = (route: RouteLike) => whoMayCall(route, a, admin)
 
-const decoded = (value: string): string => {
+const decodeOrKeep = (value: string): string => {
   try {
     return decodeURIComponent(value)
   } catch {
@@ -49,7 +49,7 @@ let turn = 0
  */
 function worthSending(schema: TSchema | undefined, values: readonly string[]): string[] {
   if (!schema) return [...values]
-  const isFine = (value: string) => check(schema, decoded(value)).length === 0
+  const isFine = (value: string) => check(schema, decodeOrKeep(value)).length === 0
   const refused = values.filter((value) => !isFine(value))
   return [...values.filter(isFine), ...(refused.length > 0 ? [refused[turn++ % refused.length] as string] : [])]
 }
@@ -71,17 +71,17 @@ describe('access to routes', () => {
   })
 
   test('a public route accepts anyone, even with an expired credential', async () => {
-    const wrong = new Wrong()
+    const wrong = new Failures()
     const open = routes.filter(isPublic)
     expect(open.length).toBeGreaterThan(5)
     for (const route of open) {
-      const path = fill(route.path, a)
+      const path = fillPath(route.path, a)
       // Only the input is at fault, or nothing is: reads are public rows or none, writes get a body that says nothing.
       const required = ((route.hooks.body as TSchema | undefined)?.required ?? []) as string[]
       const expected = route.hooks.body ? [401, required.length > 0 ? 422 : 200] : [200, 404]
       const body = route.hooks.body && {}
       for (const authorization of [undefined, 'Bearer svc_made_up', 'Bearer eyJhbGciOiJFZERTQSJ9.e30.AAAA']) {
-        const answer = await ask(route, undefined, path, body, authorization ? { authorization } : {})
+        const answer = await callRoute(route, undefined, path, body, authorization ? { authorization } : {})
         wrong.check(`${nameOf(route)} with ${authorization}`, answer, expected)
         if (answer.status === 401 && answer.body.detail !== 'The refresh token is not valid. Sign in again.')
           wrong.list.push(`${nameOf(route)}: ${answer.body.detail}`)
@@ -93,9 +93,14 @@ describe('access to routes', () => {
 
 describe('validation of parameters', () => {
   test('refuses an unknown query parameter and names it', async () => {
-    const wrong = new Wrong()
+    const wrong = new Failures()
     for (const route of routes) {
-      const answer = await ask(route, allowed(route), `${fill(route.path, a)}?surprise=1`, bodyOf(route, a))
+      const answer = await callRoute(
+        route,
+        allowedCaller(route),
+        `${fillPath(route.path, a)}?surprise=1`,
+        bodyOf(route, a),
+      )
       wrong.check(nameOf(route), answer, 422)
       if (!errorsOf(answer).some((e) => e.pointer === '/surprise'))
         wrong.list.push(`${nameOf(route)}: does not name /surprise`)
@@ -104,11 +109,11 @@ describe('validation of parameters', () => {
   })
 
   test('refuses a query parameter out of its range and names it; hostile values cause no error 500', async () => {
-    const wrong = new Wrong()
+    const wrong = new Failures()
     const listing = routes.filter((route) => route.hooks.query && properties(route.hooks.query).length > 0)
     expect(listing.length).toBeGreaterThan(5)
     for (const route of listing) {
-      const path = fill(route.path, a)
+      const path = fillPath(route.path, a)
       // A form is read before the query is checked.
       const form = isUpload(route.hooks) ? bodyOf(route, a) : undefined
       // A WebSocket has no other answer to a plain request.
@@ -125,7 +130,12 @@ describe('validation of parameters', () => {
                   ? ['zz', '1', '']
                   : ['x'.repeat((schema.maxLength as number) + 1)]
         for (const value of bad) {
-          const answer = await ask(route, allowed(route), `${path}?${name}=${encodeURIComponent(value)}`, form)
+          const answer = await callRoute(
+            route,
+            allowedCaller(route),
+            `${path}?${name}=${encodeURIComponent(value)}`,
+            form,
+          )
           wrong.check(`${nameOf(route)} ${name}=${value.slice(0, 20)}`, answer, 422)
           if (!errorsOf(answer).some((e) => e.pointer === `/${name}`))
             wrong.list.push(`${nameOf(route)}: does not name /${name}`)
@@ -145,24 +155,24 @@ describe('validation of parameters', () => {
         for (const value of [...worthSending(schema, hostile), `a&${name}=b`])
           wrong.check(
             `${nameOf(route)} ${name}=${value}`,
-            await ask(route, allowed(route), `${path}?${name}=${value}`, form),
+            await callRoute(route, allowedCaller(route), `${path}?${name}=${value}`, form),
             // The extension of a file's name decides whether the file is accepted.
             form ? [good, 400, 404, 415, 422] : [good, 400, 404, 422],
           )
       }
       const strange = ['__proto__=1', 'constructor=1', '__proto__[admin]=1', 'limit[]=1', 'sort[a]=b', '=', '&&&']
       for (const query of strange)
-        wrong.check(`${nameOf(route)} ?${query}`, await ask(route, allowed(route), `${path}?${query}`, form), [
-          good,
-          404,
-          422,
-        ])
+        wrong.check(
+          `${nameOf(route)} ?${query}`,
+          await callRoute(route, allowedCaller(route), `${path}?${query}`, form),
+          [good, 404, 422],
+        )
     }
     expect(wrong.list).toEqual([])
   })
 
   test('refuses a hostile path parameter or returns 404', async () => {
-    const wrong = new Wrong()
+    const wrong = new Failures()
     const hostile = [
       '%00',
       'a%00b',
@@ -182,12 +192,12 @@ describe('validation of parameters', () => {
       for (const param of paramsOf(route.path)) {
         const schema = properties(route.hooks.params).find(([name]) => param.endsWith(`:${name}`))?.[1]
         for (const value of worthSending(schema, hostile)) {
-          const path = fill(route.path, (p) =>
+          const path = fillPath(route.path, (p) =>
             p === param ? { ...a, paths: { ...a.paths, [p]: 'HOSTILE' } } : a,
           ).replace('HOSTILE', value)
           wrong.check(
             `${nameOf(route)} ${param}=${value.slice(0, 20)}`,
-            await ask(route, allowed(route), path, bodyOf(route, a)),
+            await callRoute(route, allowedCaller(route), path, bodyOf(route, a)),
             [404, 422],
           )
         }
@@ -208,7 +218,7 @@ describe('the list of routes', () => {
       const { kinds, scope, role, admin, account, limited } = rule
       const who = kinds.includes('anonymous') ? 'anyone' : kinds.join('+')
       const id = (route.hooks.detail as { operationId: string }).operationId
-      const proof = proofOf(rule) ?? '-'
+      const proof = requiredProof(rule) ?? '-'
       const least = admin ? 'instance admin' : (role ?? '-')
       return [
         nameOf(route).padEnd(46),
@@ -299,5 +309,5 @@ describe('the list of routes', () => {
 })
 
 test('every response in this file matches the OpenAPI document', () => {
-  expect(broken).toEqual([])
+  expect(undocumentedResponses).toEqual([])
 })

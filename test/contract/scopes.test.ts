@@ -4,12 +4,12 @@ import { scopeHolds } from '../../src/auth/policy.ts'
 import type { RouteLike } from '../../src/http/openapi.ts'
 import type { Tool } from '../../src/mcp/tool.ts'
 import { type RecordName, recordNames } from '../../src/records/names.ts'
-import { grantableOf } from '../../src/server/policy.ts'
+import { grantableBy } from '../../src/server/policy.ts'
 import { call, mcpToken, member, type Person } from '../support/app.ts'
 import { oneOfEach, titled } from '../support/records.ts'
 import { argumentsOf } from './arguments.ts'
 import { isPublic, isWrite, keyOf, nameOf, routes, ruleOf, t } from './ask.ts'
-import { bodyOf, fill, inTeam, type World, world } from './world.ts'
+import { bodyOf, buildWorld, fillPath, inTeam, type World } from './world.ts'
 
 /**
  * A scope names what is read, not where it stands: whatever a credential with one scope asks for, no answer holds the
@@ -21,7 +21,7 @@ words.repository = 'tutti/tutti'
 
 let a: World
 beforeAll(async () => {
-  a = await world(t, (kind) => ({ title: `The ${words[kind]}`, text: `Text of ${words[kind]}.` }))
+  a = await buildWorld(t, (kind) => ({ title: `The ${words[kind]}`, text: `Text of ${words[kind]}.` }))
   const { fields, owner } = a
   for (const toType of recordNames.filter((kind) => kind !== 'task'))
     await owner.fetch('POST', '/api/links', { fromType: 'task', fromId: fields.task, toType, toId: fields[toType] })
@@ -33,7 +33,7 @@ beforeAll(async () => {
   expect(recordNames.filter((kind) => JSON.stringify(items).includes(words[kind]))).toEqual(['task', 'feature'])
 })
 
-const scopes = [...grantableOf(features, tools).resources].sort().map((resource) => `${resource}:read`)
+const scopes = [...grantableBy(features, tools).resources].sort().map((resource) => `${resource}:read`)
 
 /** Names the kinds that an answer shows and a credential with this scope may not read. */
 function leaks(scope: string, answer: unknown, named: readonly string[] = []): string[] {
@@ -82,7 +82,7 @@ test.each(scopes)('the scope %s shows no other kind of record', async (scope) =>
 
 /** Asks a search for all the words. */
 function withSearch(route: RouteLike): string {
-  const path = fill(route.path, a)
+  const path = fillPath(route.path, a)
   const q = encodeURIComponent(Object.values(words).join(' '))
   return 'q' in ((route.hooks.query?.properties ?? {}) as object) ? `${path}?q=${q}` : path
 }
@@ -175,7 +175,7 @@ test('the response to a change shows no other kind of record', async () => {
     const scope = ruleOf(route).scope as string
     if (!keys.has(scope)) keys.set(scope, keyOf(a.owner, [scope]))
     const key = (await keys.get(scope)) as Pick<Person, 'fetch'>
-    search(nameOf(route), scope, await key.fetch(route.method, fill(route.path, a), bodyOf(route, a)))
+    search(nameOf(route), scope, await key.fetch(route.method, fillPath(route.path, a), bodyOf(route, a)))
   }
   expect(wrong).toEqual([])
 })

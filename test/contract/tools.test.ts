@@ -10,21 +10,24 @@ import type { TSchema } from '../../src/schema.ts'
 import { mcpToken, type Person, sharedApp } from '../support/app.ts'
 import { argumentsOf, properties, references } from './arguments.ts'
 import { fingerprint } from './tables.ts'
-import { type World, world } from './world.ts'
+import { buildWorld, type World } from './world.ts'
 
 /** Loops over every tool, as data and as calls of its action. test/mcp tests the transport. */
 const named = tools.map((tool): [string, Tool] => [tool.name, tool])
 const types = new Set(['string', 'number', 'boolean', 'array', 'object'])
 
-function untyped(schema: TSchema, at: string): string[] {
+function untypedPaths(schema: TSchema, at: string): string[] {
   const options = schema.anyOf as TSchema[] | undefined
-  if (options) return options.filter((o) => o.type !== 'null').flatMap((o, i) => untyped(o, `${at}|${i}`))
+  if (options) return options.filter((o) => o.type !== 'null').flatMap((o, i) => untypedPaths(o, `${at}|${i}`))
   if (!types.has(schema.type)) return [at]
-  if (schema.type === 'array') return untyped(schema.items as TSchema, `${at}[]`)
+  if (schema.type === 'array') return untypedPaths(schema.items as TSchema, `${at}[]`)
   if (schema.type !== 'object') return []
   const inner = Object.entries((schema.properties ?? {}) as Record<string, TSchema>)
   const strict = schema.additionalProperties === false || schema.patternProperties
-  return [...(strict ? [] : [`${at} takes anything`]), ...inner.flatMap(([name, s]) => untyped(s, `${at}.${name}`))]
+  return [
+    ...(strict ? [] : [`${at} takes anything`]),
+    ...inner.flatMap(([name, s]) => untypedPaths(s, `${at}.${name}`)),
+  ]
 }
 
 describe('the list of tools', () => {
@@ -50,7 +53,7 @@ describe('the list of tools', () => {
     // Model APIs refuse these at the top.
     for (const keyword of ['anyOf', 'oneOf', 'allOf', 'not', '$ref', 'enum', 'if'])
       expect(rest).not.toHaveProperty(keyword)
-    expect(properties(tool).flatMap(([name, schema]) => untyped(schema, name))).toEqual([])
+    expect(properties(tool).flatMap(([name, schema]) => untypedPaths(schema, name))).toEqual([])
     for (const [name, schema] of properties(tool)) {
       expect(name).toMatch(/^[a-z][A-Za-z]*$/)
       if (schema.type === 'string')
@@ -114,8 +117,8 @@ describe('access to tools', () => {
   let b: World
   beforeAll(async () => {
     const t = await sharedApp()
-    a = await world(t)
-    b = await world(t)
+    a = await buildWorld(t)
+    b = await buildWorld(t)
   })
 
   async function outcome(tool: Tool, token: string, input: Record<string, unknown>): Promise<string> {

@@ -11,7 +11,7 @@ import { notifications } from '../../src/features/notifications/table.ts'
 import { connectedAccounts } from '../../src/features/oauth/table.ts'
 import { endAction } from '../../src/features/tunnels/actions/dispatch.ts'
 import { featureEvidence } from '../../src/features/workflow/table.ts'
-import { actionOf, exampleOf, isUpload, type RouteLike } from '../../src/http/openapi.ts'
+import { exampleOf, isUpload, type RouteLike, routeAction } from '../../src/http/openapi.ts'
 import { kindInfo, type RecordName, recordNames } from '../../src/records/names.ts'
 import type { TSchema } from '../../src/schema.ts'
 import { CALLBACK, Program } from '../features/grants-support.ts'
@@ -52,35 +52,43 @@ export interface World {
 }
 
 /** `words` chooses the titles and texts of the record of each kind. */
-export async function world(t: TestApp, words?: Words): Promise<World> {
+export async function buildWorld(t: TestApp, words?: Words): Promise<World> {
   const self = await person(t)
-  const team = made(await self.fetch('POST', '/api/teams', { name: unique('Analytical Engines') }))
+  const team = createdRow(await self.fetch('POST', '/api/teams', { name: unique('Analytical Engines') }))
   const owner = inTeam(self, team.id)
   const colleague = await member(t, owner, 'member')
   const viewer = await member(t, owner, 'viewer')
   const one = await oneOfEach(owner, { ...(words && { words }), more: { project: { settings } } })
   const { project, epic, story } = one
-  const loose = made(await owner.fetch('POST', '/api/notes', { title: unique('Loose'), scope: 'team' }))
-  const secret = made(await owner.fetch('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' }))
+  const loose = createdRow(await owner.fetch('POST', '/api/notes', { title: unique('Loose'), scope: 'team' }))
+  const secret = createdRow(
+    await owner.fetch('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' }),
+  )
   const tasks = `/api/projects/${project.id}/epics/${epic.id}/stories/${story.id}/tasks`
-  const nestedTask = made(await owner.fetch('POST', tasks, { title: unique('Lock the data folder') }))
-  const nextEpic = made(await owner.fetch('POST', `/api/projects/${project.id}/epics`, { title: unique('Papers') }))
-  const nextStory = made(
+  const nestedTask = createdRow(await owner.fetch('POST', tasks, { title: unique('Lock the data folder') }))
+  const nextEpic = createdRow(
+    await owner.fetch('POST', `/api/projects/${project.id}/epics`, { title: unique('Papers') }),
+  )
+  const nextStory = createdRow(
     await owner.fetch('POST', `/api/projects/${project.id}/epics/${epic.id}/stories`, { title: unique('Papers') }),
   )
-  const whole = made(await owner.fetch('POST', `/api/projects/${project.id}/tasks`, { title: unique('Whole') }))
-  const secretTask = made(await owner.fetch('POST', `/api/projects/${secret.id}/tasks`, { title: unique('Secret') }))
-  const secretFeature = made(
+  const whole = createdRow(await owner.fetch('POST', `/api/projects/${project.id}/tasks`, { title: unique('Whole') }))
+  const secretTask = createdRow(
+    await owner.fetch('POST', `/api/projects/${secret.id}/tasks`, { title: unique('Secret') }),
+  )
+  const secretFeature = createdRow(
     await owner.fetch('POST', `/api/projects/${secret.id}/features`, { title: unique('Secret') }),
   )
-  const secretRepository = made(await owner.fetch('POST', '/api/repos', { repo: 'tutti/tutti', projectId: secret.id }))
-  const key = made(await owner.fetch('POST', '/api/settings/api-keys', { name: 'laptop' }))
-  const token = made(await owner.fetch('POST', '/api/mcp-tokens', { name: 'agent', organizationId: team.id }))
+  const secretRepository = createdRow(
+    await owner.fetch('POST', '/api/repos', { repo: 'tutti/tutti', projectId: secret.id }),
+  )
+  const key = createdRow(await owner.fetch('POST', '/api/settings/api-keys', { name: 'laptop' }))
+  const token = createdRow(await owner.fetch('POST', '/api/mcp-tokens', { name: 'agent', organizationId: team.id }))
   const { tunnelId, machine } = await machineOf(t, owner)
   const [mail] = await t.app.db.select({ id: mails.id }).from(mails).limit(1)
-  const personalSkill = made(await owner.fetch('POST', '/api/skills', { name: unique('Personal') }))
-  const personalAgent = made(await owner.fetch('POST', '/api/agents', { name: unique('Personal') }))
-  const link = made(
+  const personalSkill = createdRow(await owner.fetch('POST', '/api/skills', { name: unique('Personal') }))
+  const personalAgent = createdRow(await owner.fetch('POST', '/api/agents', { name: unique('Personal') }))
+  const link = createdRow(
     await owner.fetch('POST', '/api/links', {
       fromType: 'project',
       fromId: project.id,
@@ -88,13 +96,13 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       toId: loose.id,
     }),
   )
-  const activity = made(
+  const activity = createdRow(
     await owner.fetch('POST', '/api/activities', { type: 'deploy', description: 'Done', projectId: project.id }),
   )
-  const friends = made(await self.fetch('POST', '/api/teams', { name: unique('Friends') }))
-  const workspace = made(await owner.fetch('POST', '/api/workspaces', { name: unique('Engines') }))
+  const friends = createdRow(await self.fetch('POST', '/api/teams', { name: unique('Friends') }))
+  const workspace = createdRow(await owner.fetch('POST', '/api/workspaces', { name: unique('Engines') }))
   await owner.fetch('POST', `/api/workspaces/${workspace.id}/teams`, { teamId: friends.id, role: 'editor' })
-  const invite = made(
+  const invite = createdRow(
     await owner.fetch('POST', `/api/teams/${team.id}/invite`, { email: `${unique('guest')}@example.com` }),
   )
   const device = (await call<{ userCode: string }>(t, 'POST', '/api/auth/device/request', {})).body
@@ -105,17 +113,17 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
     settings: { enabled: false },
   })
   const { avatarUrl } = (await owner.fetch<{ avatarUrl: string }>('POST', '/api/settings/avatar', pictureForm())).body
-  const attached = made(
+  const attached = createdRow(
     await owner.fetch('POST', `/api/uploads?kind=note&recordId=${loose.id}&name=cover.png`, pictureForm()),
   )
   await call(t, 'POST', '/api/auth/login', { email: self.email, password: PASSWORD })
   const sessions = (await owner.fetch<{ items: { id: string; current: boolean }[] }>('GET', '/api/settings/sessions'))
     .body.items
   // A separate team, because a deleted team is gone for its owner too.
-  const managed = made(await self.fetch('POST', '/api/teams', { name: unique('Managed') }))
+  const managed = createdRow(await self.fetch('POST', '/api/teams', { name: unique('Managed') }))
   const managedMember = await member(t, inTeam(self, managed.id), 'member')
-  const issue = made(await owner.fetch('POST', '/api/issues', { title: unique('Broken'), description: 'It is.' }))
-  const passkey = made(
+  const issue = createdRow(await owner.fetch('POST', '/api/issues', { title: unique('Broken'), description: 'It is.' }))
+  const passkey = createdRow(
     await owner.fetch('POST', '/api/auth/passkey/register/finish', await newPasskey(t.app.url, owner)),
   )
   const notification = newId()
@@ -136,7 +144,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
   const copy = await conflicting(owner, loose.id)
   const site = await siteRows(t)
   const program = await programOf(t, owner)
-  const aiSession = made(await owner.fetch('POST', '/api/ai/sessions', { repositoryId: one.repository.id }))
+  const aiSession = createdRow(await owner.fetch('POST', '/api/ai/sessions', { repositoryId: one.repository.id }))
   const proposed = await proposal(t, aiSession.id)
   const known: World = {
     owner,
@@ -284,11 +292,11 @@ async function siteRows(t: TestApp): Promise<Pick<World, 'paths' | 'fields'>> {
     ['sponsors', { name: unique('Engines') }],
     ['oauth-clients', { name: unique('Robot'), redirectUris: ['https://robot.example/cb'] }],
   ] as const) {
-    const { id, slug } = made(await admin.fetch('POST', `/api/admin/${noun}`, body))
+    const { id, slug } = createdRow(await admin.fetch('POST', `/api/admin/${noun}`, body))
     rows[`/api/admin/${noun}/:id`] = id
     if (slug && noun !== 'categories') rows[`/api/public/${noun}/:slug`] = slug
   }
-  const picture = made(await admin.fetch('POST', '/api/admin/uploads', pictureForm())).id
+  const picture = createdRow(await admin.fetch('POST', '/api/admin/uploads', pictureForm())).id
   const categoryId = rows['/api/admin/categories/:id'] as string
   return { paths: rows, fields: { coverId: picture, logoId: picture, categoryId } }
 }
@@ -421,9 +429,9 @@ export async function invitation(t: TestApp, to: Person): Promise<string> {
 export async function workspaceInvitation(t: TestApp, to: Person): Promise<string> {
   await t.app.driver.query('update users set email_verified_at = now() where id = $1', [to.userId])
   const host = await person(t)
-  const { id } = made(await host.fetch('POST', '/api/workspaces', { name: unique('Engines') }))
+  const { id } = createdRow(await host.fetch('POST', '/api/workspaces', { name: unique('Engines') }))
   const body = { email: to.email, role: 'editor' }
-  return made(await host.fetch('POST', `/api/workspaces/${id}/invites`, body)).id
+  return createdRow(await host.fetch('POST', `/api/workspaces/${id}/invites`, body)).id
 }
 
 /** Rows that the web API cannot create: a notification, an external identity, and a code for administrators. */
@@ -450,11 +458,13 @@ async function makePlainRows(t: TestApp, known: World): Promise<void> {
       (route) => route.method === 'POST' && route.path === collection && route.hooks.body,
     )
     if (maker)
-      known.paths[param] = made(await known.owner.fetch('POST', fill(collection, known), bodyOf(maker, known))).id
+      known.paths[param] = createdRow(
+        await known.owner.fetch('POST', fillPath(collection, known), bodyOf(maker, known)),
+      ).id
   }
 }
 
-const made = ({ status, body }: Answer): { id: string; slug: string } => {
+const createdRow = ({ status, body }: Answer): { id: string; slug: string } => {
   if (status !== 201) throw new Error(`test/contract/world.ts could not make a row: ${JSON.stringify(body)}`)
   return body as { id: string; slug: string }
 }
@@ -471,7 +481,7 @@ export const paramsOf = (path: string): string[] =>
   [...path.matchAll(params)].map((found) => path.slice(0, found.index + found[0].length))
 
 /** The path with ids in place of its parameters. `from` picks the tenant for each of them. */
-export function fill(path: string, from: World | ((param: string) => World)): string {
+export function fillPath(path: string, from: World | ((param: string) => World)): string {
   let filled = ''
   let done = 0
   for (const param of paramsOf(path)) {
@@ -507,11 +517,14 @@ export const fieldOf = ({ fields }: World, action: string, name: string): string
 export function bodyOf(route: RouteLike, from: World): Record<string, unknown> | undefined {
   if (!route.hooks.body) return undefined
   if (isUpload(route.hooks)) return pictureForm() as unknown as Record<string, unknown>
-  const body: Record<string, unknown> = { ...(exampleOf(route.hooks.body) as object), ...workable[actionOf(route).id] }
-  Object.assign(body, from.bodies[actionOf(route).id])
+  const body: Record<string, unknown> = {
+    ...(exampleOf(route.hooks.body) as object),
+    ...workable[routeAction(route).id],
+  }
+  Object.assign(body, from.bodies[routeAction(route).id])
   for (const name of idFields(route.hooks.body)) {
-    const value = fieldOf(from, actionOf(route).id, name)
-    if (name in (workable[actionOf(route).id] ?? {})) continue
+    const value = fieldOf(from, routeAction(route).id, name)
+    if (name in (workable[routeAction(route).id] ?? {})) continue
     if (value === undefined)
       throw new Error(
         `Nothing to put for the field ${name} of ${route.method} ${route.path}. Add it to \`fields\` in test/contract/world.ts.`,

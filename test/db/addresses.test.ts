@@ -1,27 +1,27 @@
 import { expect, test } from 'bun:test'
-import { placeOf, serversOf } from '../../src/text/database-address.ts'
+import { displayAddress, splitServers } from '../../src/text/database-address.ts'
 import { databaseUrl } from '../../src/text/setting-values.ts'
 
 test('an address with several servers becomes one address for each, without options that only libpq knows', () => {
-  expect(serversOf('postgres://ada:p%40ss@a:1,b:2/base?target_session_attrs=read-write')).toEqual([
+  expect(splitServers('postgres://ada:p%40ss@a:1,b:2/base?target_session_attrs=read-write')).toEqual([
     'postgres://ada:p%40ss@a:1/base',
     'postgres://ada:p%40ss@b:2/base',
   ])
-  expect(serversOf('postgresql://a,[::1]:5433/base?target_session_attrs=primary&sslmode=require')).toEqual([
+  expect(splitServers('postgresql://a,[::1]:5433/base?target_session_attrs=primary&sslmode=require')).toEqual([
     'postgresql://a/base?sslmode=require',
     'postgresql://[::1]:5433/base?sslmode=require',
   ])
-  expect(serversOf('postgres://a/base?sslmode=require&target_session_attrs=read-write')).toEqual([
+  expect(splitServers('postgres://a/base?sslmode=require&target_session_attrs=read-write')).toEqual([
     'postgres://a/base?sslmode=require',
   ])
-  expect(serversOf('postgres://a:5432/base')).toEqual(['postgres://a:5432/base'])
-  expect(serversOf('postgres://a:x,b/base')).toEqual([])
-  expect(serversOf('mysql://a/base')).toEqual([])
+  expect(splitServers('postgres://a:5432/base')).toEqual(['postgres://a:5432/base'])
+  expect(splitServers('postgres://a:x,b/base')).toEqual([])
+  expect(splitServers('mysql://a/base')).toEqual([])
 })
 
 test('a database address is shown with servers and name, without its password', () => {
-  expect(placeOf('postgres://ada:secret@a:1,b:2/base?sslmode=require')).toBe('postgres://a:1,b:2/base')
-  expect(placeOf('postgres://a/base')).toBe('postgres://a/base')
+  expect(displayAddress('postgres://ada:secret@a:1,b:2/base?sslmode=require')).toBe('postgres://a:1,b:2/base')
+  expect(displayAddress('postgres://a/base')).toBe('postgres://a/base')
 })
 
 test('DATABASE_URL refuses an address that would select a standby', () => {

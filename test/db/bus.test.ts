@@ -6,24 +6,24 @@ import { machine } from '../../src/auth/policy.ts'
 import { newId } from '../../src/db/columns.ts'
 import type { Driver } from '../../src/db/driver.ts'
 import { Bus } from '../../src/events/bus.ts'
-import { define, text } from '../../src/events/catalogue.ts'
+import { defineEvent, text } from '../../src/events/catalogue.ts'
 import { events } from '../../src/events/table.ts'
 import { createLog } from '../../src/log.ts'
 import { failure } from '../features/support.ts'
 import { sharedApp } from '../support/app.ts'
-import { Ear, happened, quiet } from './events-support.ts'
+import { EventRecorder, makeEvent, quietLog } from './events-support.ts'
 
 describe('the bus of one instance', () => {
-  const bus = () => new Bus({ kind: 'pglite' } as Driver, newId(), quiet)
+  const bus = () => new Bus({ kind: 'pglite' } as Driver, newId(), quietLog)
 
   test('delivers every event to every listener, in order, until the listener unsubscribes', () => {
     const b = bus()
-    const [one, two] = [new Ear(), new Ear()]
+    const [one, two] = [new EventRecorder(), new EventRecorder()]
     b.subscribe(one.listen)
     const leave = b.subscribe(two.listen)
-    b.deliver([happened('x', 'a'), happened('x', 'b')])
+    b.deliver([makeEvent('x', 'a'), makeEvent('x', 'b')])
     leave()
-    b.deliver([happened('x', 'c')])
+    b.deliver([makeEvent('x', 'c')])
     expect(one.types).toEqual(['a', 'b', 'c'])
     expect(two.types).toEqual(['a', 'b'])
   })
@@ -35,38 +35,38 @@ describe('the bus of one instance', () => {
       newId(),
       createLog('debug', (line) => void lines.push(line), false),
     )
-    const ear = new Ear()
+    const ear = new EventRecorder()
     b.subscribe(() => {
       throw new Error('broken listener')
     })
     b.subscribe(ear.listen)
-    expect(() => b.deliver([happened('x', 'a'), happened('x', 'b')])).not.toThrow()
+    expect(() => b.deliver([makeEvent('x', 'a'), makeEvent('x', 'b')])).not.toThrow()
     expect(ear.types).toEqual(['a', 'b'])
     expect(lines.filter((l) => l.includes('broken listener'))).toHaveLength(2)
   })
 
   test('lets listeners join and leave while it delivers an event', () => {
     const b = bus()
-    const late = new Ear()
+    const late = new EventRecorder()
     const once: string[] = []
     const leave = b.subscribe((e) => {
       once.push(e.type)
       leave()
       b.subscribe(late.listen)
     })
-    b.deliver([happened('x', 'a')])
-    b.deliver([happened('x', 'b')])
+    b.deliver([makeEvent('x', 'a')])
+    b.deliver([makeEvent('x', 'b')])
     expect(once).toEqual(['a'])
     expect(late.types).toContain('b')
   })
 
   test('delivers nothing after it is closed', async () => {
     const b = bus()
-    const ear = new Ear()
+    const ear = new EventRecorder()
     b.subscribe(ear.listen)
     await b.start()
     b.stop()
-    b.deliver([happened('x', 'a')])
+    b.deliver([makeEvent('x', 'a')])
     expect(ear.types).toEqual([])
   })
 })
@@ -87,7 +87,7 @@ test('the bus polls events of other instances every second while a connection is
   } as Partial<Driver> as Driver
   jest.useFakeTimers()
   try {
-    const b = new Bus(driver, newId(), quiet)
+    const b = new Bus(driver, newId(), quietLog)
     await b.start()
     let open = false
     b.pollWhile(() => open)
@@ -121,7 +121,7 @@ describe('an event of a write', () => {
     'probe.says',
     machine,
     async (ctx, { types, meanwhile }: { types: string[]; meanwhile?: () => Promise<void> }) => {
-      for (const type of types) ctx.emit(define(type, probe), { data: { said: type } })
+      for (const type of types) ctx.emit(defineEvent(type, probe), { data: { said: type } })
       await meanwhile?.()
       return 'done'
     },
@@ -132,7 +132,7 @@ describe('an event of a write', () => {
   } // biome-ignore format: one query
   const call = async () => {
     const { app } = await sharedApp()
-    const ear = new Ear()
+    const ear = new EventRecorder()
     const ctx = contextOf(app, system)
     const leave = app.bus.subscribe((e) => {
       if (e.requestId === ctx.requestId) ear.listen(e)
@@ -175,7 +175,7 @@ describe('an event of a write', () => {
   test('cannot be emitted outside a write', async () => {
     const { ctx, leave } = await call()
     leave()
-    expect(() => ctx.emit(define('probe.a', { kind: 'probe', description: 'It was tried' }), {})).toThrow(
+    expect(() => ctx.emit(defineEvent('probe.a', { kind: 'probe', description: 'It was tried' }), {})).toThrow(
       'outside a write',
     )
   })

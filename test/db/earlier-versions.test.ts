@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { migrations } from '../../migrations/index.ts'
 import type { Driver } from '../../src/db/driver.ts'
-import { migrate } from '../../src/db/migrate.ts'
+import { applyMigrations } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres/database.ts'
 import { freshDatabase } from '../support/postgres.ts'
 
@@ -40,7 +40,7 @@ const task = (n: number, lease: string) =>
 
 test('migrations give tokens of earlier versions, and their work, an agent', async () => {
   const before = migrations.findIndex((m) => m.id === '0025_workers')
-  await migrate(driver, migrations.slice(0, before))
+  await applyMigrations(driver, migrations.slice(0, before))
   const user = `'user', '${id(1)}'`
   await driver.exec(`
     insert into users (id, created_at, updated_at, email, name, handle, preferences)
@@ -58,7 +58,7 @@ test('migrations give tokens of earlier versions, and their work, an agent', asy
     insert into sessions (id, created_at, updated_at, organization_id, user_id, status, goals, started_at, credential_id, seen_seq)
       values ('${id(30)}', ${at}, '${id(2)}', '${id(1)}', 'active', '{}', '2026-01-01', '${id(12)}', 0);`)
 
-  await migrate(driver, migrations)
+  await applyMigrations(driver, migrations)
 
   const tokens = await all(
     'select t.last4, a.name, a.client, a.for_id, a.scope from mcp_tokens t left join agents a on a.id = t.agent_id order by 1',
@@ -88,7 +88,7 @@ test('migrations give tokens of earlier versions, and their work, an agent', asy
 })
 
 test('migrations mark invites of earlier versions with kept mail as passed on, which proves no mailbox', async () => {
-  await migrate(driver, migrations)
+  await applyMigrations(driver, migrations)
   const invite = (n: number, email: string) =>
     `insert into invites (id, created_at, updated_at, organization_id, email, role, hash, expires_at)
        values ('${id(n)}', ${at}, '${id(40)}', '${email}', 'member', 'i${n}', '2099-01-01');`

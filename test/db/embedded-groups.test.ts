@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DbError } from '../../src/db/driver.ts'
-import { sendGroup } from '../../src/db/embedded/group.ts'
 import { type EmbeddedDriver, openEmbedded } from '../../src/db/embedded/index.ts'
-import type { Reply } from '../../src/db/embedded/reader.ts'
-import { makeTrip, type Trip } from '../../src/db/embedded/trip.ts'
+import { sendGroup } from '../../src/db/embedded/wire/group.ts'
+import type { Reply } from '../../src/db/embedded/wire/reader.ts'
+import { makeTrip, type Trip } from '../../src/db/embedded/wire/trip.ts'
 
 /** Transactions without queries are sent whole, and those that wait for the disk at the same time share its fsync. */
 setDefaultTimeout(300_000)

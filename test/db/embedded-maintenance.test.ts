@@ -31,7 +31,7 @@ const one = async (text: string) => (await db.query(text)).rows[0]?.[0]
 const checkpoint = () => one('select checkpoint_lsn from pg_control_checkpoint()')
 const dead = () => one(`select n_dead_tup::int from pg_stat_user_tables where relname = 'busy'`)
 
-async function change(sql: string) {
+async function runChange(sql: string) {
   await db.query(sql)
   await db.query('select pg_stat_force_next_flush()')
   changes++
@@ -39,8 +39,8 @@ async function change(sql: string) {
 
 test('upkeep vacuums dead rows when the database is quiet, or has been busy for long', async () => {
   await db.exec('create table busy (id int, v text)')
-  await change(`insert into busy select g, 'a' from generate_series(1, 5000) g`)
-  await change(`update busy set v = 'b'`)
+  await runChange(`insert into busy select g, 'a' from generate_series(1, 5000) g`)
+  await runChange(`update busy set v = 'b'`)
   expect(await dead()).toBe(5000)
   quiet = false
   const now = performance.now()
@@ -49,7 +49,7 @@ test('upkeep vacuums dead rows when the database is quiet, or has been busy for 
   quiet = true
   await maintenance.vacuumIfDue(now + HOUR + 1000)
   expect(await dead()).toBe(0)
-  await change(`update busy set v = 'c'`)
+  await runChange(`update busy set v = 'c'`)
   quiet = false
   await maintenance.vacuumIfDue(now + 2 * HOUR)
   expect(await dead()).toBe(5000)
@@ -61,7 +61,7 @@ test('upkeep analyzes a table that has tripled in size, however busy the databas
   quiet = false
   const known = () => one(`select reltuples::int from pg_class where relname = 'grown'`)
   const grow = async (rows: number) => {
-    await change(`insert into grown select g from generate_series(1, ${rows}) g`)
+    await runChange(`insert into grown select g from generate_series(1, ${rows}) g`)
     await maintenance.analyzeIfDue()
   }
   await db.exec('create table grown (id int)')
@@ -74,7 +74,7 @@ test('upkeep analyzes a table that has tripled in size, however busy the databas
   await grow(600)
   expect(await known()).toBe(1200)
   // A row that is updated repeatedly is no growth.
-  for (let i = 0; i < 5; i++) await change('update grown set id = id')
+  for (let i = 0; i < 5; i++) await runChange('update grown set id = id')
   await maintenance.analyzeIfDue()
   expect(await known()).toBe(1200)
 })
@@ -92,13 +92,13 @@ test('upkeep keeps prepared statements', async () => {
 test('upkeep makes a checkpoint after some time with changes', async () => {
   const now = performance.now()
   const first = await checkpoint()
-  await change(`insert into busy values (0, 'x')`)
+  await runChange(`insert into busy values (0, 'x')`)
   await maintenance.checkpointIfDue(now + HOUR)
   const second = await checkpoint()
   expect(second).not.toBe(first)
   await maintenance.checkpointIfDue(now + 2 * HOUR)
   expect(await checkpoint()).toBe(second)
-  await change(`insert into busy values (0, 'y')`)
+  await runChange(`insert into busy values (0, 'y')`)
   await maintenance.checkpointIfDue(now + HOUR + 1000)
   expect(await checkpoint()).toBe(second)
 })

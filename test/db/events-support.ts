@@ -2,18 +2,18 @@ import { newId } from '../../src/db/columns.ts'
 import type { AppEvent } from '../../src/events/event.ts'
 import { createLog } from '../../src/log.ts'
 
-export const quiet = createLog('debug', () => undefined, false)
+export const quietLog = createLog('debug', () => undefined, false)
 
 /** The events of a listener, and a way to wait for them. */
-export class Ear {
-  readonly heard: AppEvent[] = []
+export class EventRecorder {
+  readonly received: AppEvent[] = []
   #waiting: { type: string; go: () => void }[] = []
   readonly listen = (event: AppEvent): void => {
-    this.heard.push(event)
+    this.received.push(event)
     for (const { go } of this.#waiting.filter((w) => w.type === event.type)) go()
   }
   get types(): string[] {
-    return this.heard.map((e) => e.type)
+    return this.received.map((e) => e.type)
   }
   until(type: string): Promise<void> {
     if (this.types.includes(type)) return Promise.resolve()
@@ -21,7 +21,7 @@ export class Ear {
   }
 }
 
-export const happened = (origin: string, type: string, data: Record<string, unknown> = {}): AppEvent => ({
+export const makeEvent = (origin: string, type: string, data: Record<string, unknown> = {}): AppEvent => ({
   id: newId(),
   at: new Date().toISOString(),
   type,

@@ -2,20 +2,20 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { migrations } from '../../migrations/index.ts'
 import { newId } from '../../src/db/columns.ts'
 import type { Driver, Transaction } from '../../src/db/driver.ts'
-import { migrate } from '../../src/db/migrate.ts'
+import { applyMigrations } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres/database.ts'
 import { drizzleOver } from '../../src/db/session.ts'
 import { Bus } from '../../src/events/bus.ts'
-import { epochOf } from '../../src/events/epoch.ts'
+import { readEpoch } from '../../src/events/epoch.ts'
 import { type AppEvent, insertEvent } from '../../src/events/event.ts'
-import { advance, type Position, toCursor } from '../../src/events/position.ts'
-import { positionNow, positionOf, readAfter, readEvents, settle } from '../../src/events/reader.ts'
-import { Tail } from '../../src/events/tail.ts'
+import { advancePosition, encodeCursor, type Position } from '../../src/events/position.ts'
+import { currentPosition, parseCursor, readEvents, readPageAfter, resolveHoles } from '../../src/events/reader.ts'
+import { EventTail } from '../../src/events/tail.ts'
 import { failure, times } from '../features/support.ts'
 import { openRaw } from '../mcp/support.ts'
 import { mcpToken, person, testApp } from '../support/app.ts'
 import { freshDatabase } from '../support/postgres.ts'
-import { Ear, happened, quiet } from './events-support.ts'
+import { EventRecorder, makeEvent, quietLog } from './events-support.ts'
 
 const onPostgres = process.env.TEST_DB === 'postgres'
 
@@ -24,7 +24,7 @@ interface Instance {
   id: string
   driver: Driver
   bus: Bus
-  ear: Ear
+  ear: EventRecorder
   /** As an action does it: stored with the commit, delivered after it. */
   commit(...types: string[]): Promise<void>
   open(type: string): Promise<{ tx: Transaction; commit(): Promise<void> }>
@@ -38,7 +38,7 @@ describe.skipIf(!onPostgres)('two instances on one Postgres', () => {
   beforeAll(async () => {
     ;({ url, drop } = await freshDatabase())
     const driver = await openPostgres({ url })
-    await migrate(driver, migrations)
+    await applyMigrations(driver, migrations)
     await driver.close()
   })
   afterEach(async () => {
@@ -52,8 +52,8 @@ describe.skipIf(!onPostgres)('two instances on one Postgres', () => {
   async function instance(): Promise<Instance> {
     const id = newId()
     const driver = await openPostgres({ url, poolSize: 8 })
-    const bus = new Bus(driver, id, quiet)
-    const ear = new Ear()
+    const bus = new Bus(driver, id, quietLog)
+    const ear = new EventRecorder()
     bus.subscribe(ear.listen)
     await bus.start()
     const made: Instance = {
@@ -62,13 +62,13 @@ describe.skipIf(!onPostgres)('two instances on one Postgres', () => {
       bus,
       ear,
       async commit(...types) {
-        const said = types.map((type) => happened(id, type, { n: type }))
+        const said = types.map((type) => makeEvent(id, type, { n: type }))
         const tx = await driver.begin()
         await tx.commit(said.map((event) => insertEvent(event)))
         bus.deliver(said)
       },
       async open(type) {
-        const said = happened(id, type)
+        const said = makeEvent(id, type)
         const tx = await driver.begin()
         const { text, params } = insertEvent(said)
         await tx.query(text, params)
@@ -104,8 +104,8 @@ describe.skipIf(!onPostgres)('two instances on one Postgres', () => {
       expect(ear.types.filter((type) => fromB.includes(type))).toEqual(fromB)
       expect(ear.types).toHaveLength(64)
     }
-    const sent = a.ear.heard.find((e) => e.type === 'a.7') as AppEvent
-    expect(b.ear.heard.find((e) => e.type === 'a.7')).toEqual(sent)
+    const sent = a.ear.received.find((e) => e.type === 'a.7') as AppEvent
+    expect(b.ear.received.find((e) => e.type === 'a.7')).toEqual(sent)
   }, 300_000)
 
   test('receive the events of one transaction in order, even beside concurrent ones', async () => {
@@ -141,18 +141,18 @@ describe.skipIf(!onPostgres)('two instances on one Postgres', () => {
   test('wait for a lower number of a transaction that began later', async () => {
     const { driver, id, open } = await instance()
     const db = drizzleOver(driver)
-    let position = await positionNow(db)
+    let position = await currentPosition(db)
     const heard: string[] = []
     // Looks by itself, because a notification takes a transaction number of its own.
     const look = async () => {
       const rows = await readEvents(db, position, 100)
       heard.push(...rows.map(({ type }) => type))
-      position = advance(
+      position = advancePosition(
         position,
         rows.map(({ seq }) => seq),
         true,
       )
-      position = await settle(db, position)
+      position = await resolveHoles(db, position)
     }
     // Several times, because other databases of the server take transaction numbers in between.
     for (let i = 0; i < 20; i++) {
@@ -160,7 +160,7 @@ describe.skipIf(!onPostgres)('two instances on one Postgres', () => {
       const first = await driver.begin()
       await first.query('select pg_current_xact_id()::text')
       const { tx: second } = await open(`late.${i}`)
-      await first.commit([insertEvent(happened(id, `early.${i}`))])
+      await first.commit([insertEvent(makeEvent(id, `early.${i}`))])
       for (const _ of times(3, Number)) await look()
       await second.commit()
       await look()
@@ -172,13 +172,13 @@ describe.skipIf(!onPostgres)('two instances on one Postgres', () => {
   test("resume a client's cursor without missing or repeating an event", async () => {
     const { driver, commit, open } = await instance()
     const db = drizzleOver(driver)
-    const epoch = await epochOf(driver)
-    let cursor = toCursor(epoch, await positionNow(db))
+    const epoch = await readEpoch(driver)
+    let cursor = encodeCursor(epoch, await currentPosition(db))
     const heard: string[] = []
     const pull = async (limit = 100) => {
-      const page = await readAfter(db, positionOf(epoch, cursor) as Position, limit)
+      const page = await readPageAfter(db, parseCursor(epoch, cursor) as Position, limit)
       heard.push(...page.rows.map(({ type }) => type))
-      cursor = toCursor(epoch, page.position)
+      cursor = encodeCursor(epoch, page.position)
       return page
     }
     const late = await open('late')
@@ -193,8 +193,8 @@ describe.skipIf(!onPostgres)('two instances on one Postgres', () => {
     await never.tx.rollback()
     expect((await pull()).position.holes).toEqual([])
     expect(heard).toHaveLength(4)
-    expect(positionOf(crypto.randomUUID(), cursor)).toBe('foreign')
-    expect(positionOf(epoch, `${cursor}!`)).toBe('malformed')
+    expect(parseCursor(crypto.randomUUID(), cursor)).toBe('foreign')
+    expect(parseCursor(epoch, `${cursor}!`)).toBe('malformed')
   }, 300_000)
 
   test('deliver events during long transactions, in this or another database of the server', async () => {
@@ -251,7 +251,7 @@ describe.skipIf(!onPostgres)('two instances on one Postgres', () => {
     await a.commit('before')
     await undone.tx.rollback()
     const failing = await a.driver.begin()
-    const event = happened(a.id, 'failing')
+    const event = makeEvent(a.id, 'failing')
     await failure(failing.commit([insertEvent(event), { text: 'select 1 / 0', params: [] }]))
     await failing.rollback()
     await a.commit('after')
@@ -262,7 +262,7 @@ describe.skipIf(!onPostgres)('two instances on one Postgres', () => {
 
   test('wait for a rolled-back number no longer than for its transaction', async () => {
     const { driver, open, commit } = await instance()
-    const tail = new Tail(drizzleOver(driver), async () => undefined, quiet)
+    const tail = new EventTail(drizzleOver(driver), async () => undefined, quietLog)
     await tail.start()
     const undone = await open('undone')
     await commit('beside')
@@ -275,7 +275,7 @@ describe.skipIf(!onPostgres)('two instances on one Postgres', () => {
 
   test('catch up after a lost notification with the next one', async () => {
     const [a, b] = [await instance(), await instance()]
-    const silent = happened(a.id, 'silent')
+    const silent = makeEvent(a.id, 'silent')
     await a.driver.query(insertEvent(silent).text, insertEvent(silent).params)
     await a.commit('loud')
     await b.ear.until('loud')
@@ -293,7 +293,7 @@ describe.skipIf(!onPostgres)('two instances on one Postgres', () => {
 
   test('continue after a listener that throws', async () => {
     const [a, b] = [await instance(), await instance()]
-    const second = new Ear()
+    const second = new EventRecorder()
     b.bus.subscribe(() => {
       throw new Error('broken listener')
     })
@@ -332,7 +332,7 @@ test.skipIf(!onPostgres)(
       // Both know the two credentials now.
       for (const { app } of [a, b])
         for (const secret of [ada.token, token]) expect((await app.auth.authenticate(secret)).userId).toBe(ada.userId)
-      const ear = new Ear()
+      const ear = new EventRecorder()
       b.app.bus.subscribe((e) => {
         if (e.userId === ada.userId) ear.listen(e)
       })

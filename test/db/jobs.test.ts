@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { migrations } from '../../migrations/index.ts'
 import { DbError, type Driver } from '../../src/db/driver.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
-import { migrate } from '../../src/db/migrate.ts'
+import { applyMigrations } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres/database.ts'
 import type { JobDefinition as DefinitionFor, Job } from '../../src/jobs/definition.ts'
 import { Jobs, type JobsOptions } from '../../src/jobs/queue.ts'
@@ -37,7 +37,7 @@ beforeAll(async () => {
   if (onPostgres) await admin(`create database ${database}`)
   driver = await open()
   other = onPostgres ? await open() : driver
-  await migrate(driver, migrations)
+  await applyMigrations(driver, migrations)
 })
 
 afterAll(async () => {

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { $ } from 'bun'
 import { migrations } from '../../migrations/index.ts'
 import type { Driver } from '../../src/db/driver.ts'
-import { type Migration, migrate } from '../../src/db/migrate.ts'
+import { applyMigrations, type Migration } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres/database.ts'
 import { version } from '../../src/version.ts'
 import { freshDatabase } from '../support/postgres.ts'
@@ -50,9 +50,11 @@ test.skipIf(process.env.TEST_DB !== 'postgres')(
     const release = await lastRelease()
     const template = await freshDatabase()
     const driver = await openPostgres({ url: template.url, statementTimeout: 60_000 })
-    await migrate(driver, migrations)
+    await applyMigrations(driver, migrations)
     if (!release)
-      await migrate(driver, [...migrations, await nextMigration(driver)], { version: `${major}.${minor + 1}.0` })
+      await applyMigrations(driver, [...migrations, await nextMigration(driver)], {
+        version: `${major}.${minor + 1}.0`,
+      })
     await driver.close()
     const env = { ...process.env, TEST_TEMPLATE: new URL(template.url).pathname.slice(1) }
     const run = Bun.spawn([process.execPath, 'test', '--timeout', '300000', ...TESTS], {

@@ -3,29 +3,29 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { migrations } from '../../migrations/index.ts'
-import { dump } from '../../src/backup/dump.ts'
-import type { Line } from '../../src/backup/file.ts'
-import { load } from '../../src/backup/load.ts'
+import { dumpDatabase } from '../../src/backup/dump.ts'
+import type { BackupLine } from '../../src/backup/file.ts'
+import { loadBackup } from '../../src/backup/load.ts'
 import { newId } from '../../src/db/columns.ts'
 import type { Driver } from '../../src/db/driver.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
-import { migrate } from '../../src/db/migrate.ts'
-import { partsOf } from '../../src/db/parts.ts'
+import { applyMigrations } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres/database.ts'
 import { drizzleOver } from '../../src/db/session.ts'
+import { listPartitions } from '../../src/db/table-partitions.ts'
 import { insertEvent } from '../../src/events/event.ts'
-import { isInTheWay, partition } from '../../src/events/partitions.ts'
-import { readAfter } from '../../src/events/reader.ts'
-import { type Batch, Tail } from '../../src/events/tail.ts'
-import { eventParts } from '../../src/features/upkeep/doctor-database.ts'
+import { isBlockedByDependents, partitionEvents } from '../../src/events/partitions.ts'
+import { readPageAfter } from '../../src/events/reader.ts'
+import { type EventBatch, EventTail } from '../../src/events/tail.ts'
+import { checkEventParts } from '../../src/features/upkeep/doctor-database.ts'
 import { divideEvents } from '../../src/features/upkeep/event-parts.ts'
-import { purge } from '../../src/features/upkeep/service.ts'
-import { refusalOf } from '../../src/live/replay.ts'
+import { purgeExpired } from '../../src/features/upkeep/service.ts'
+import { replayRefusal } from '../../src/live/replay.ts'
 import { ownApp, TestClock } from '../features/support.ts'
 import { systemCtx, type TestApp } from '../support/app.ts'
 import { freshDatabase } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
-import { happened, quiet } from './events-support.ts'
+import { makeEvent, quietLog } from './events-support.ts'
 
 const onPostgres = process.env.TEST_DB === 'postgres'
 const origin = newId()
@@ -39,12 +39,12 @@ let made: Promise<string> | undefined
 async function template(): Promise<string> {
   const { url, drop } = await freshDatabase()
   const driver = await openPostgres({ url, poolSize: 2 })
-  await migrate(driver, migrations)
+  await applyMigrations(driver, migrations)
   await driver.close()
   opened.push(drop)
   return new URL(url).pathname.slice(1)
 }
-async function open(): Promise<Driver> {
+async function openDatabase(): Promise<Driver> {
   made ??= template()
   const { url, drop } = await freshDatabase(undefined, await made)
   const driver = await openPostgres({ url, poolSize: 8, statementTimeout: 60_000 })
@@ -57,12 +57,12 @@ const seqs = async (driver: Driver) => (await driver.query('select seq from even
 /** Stores events in one transaction, `at` a time. */
 async function write(driver: Driver, types: readonly string[], at?: string): Promise<void> {
   const tx = await driver.begin()
-  await tx.commit(types.map((type) => insertEvent({ ...happened(origin, type), ...(at && { at }) })))
+  await tx.commit(types.map((type) => insertEvent({ ...makeEvent(origin, type), ...(at && { at }) })))
 }
 /** Begins the next part, with limits that a test can reach. */
 async function divide(driver: Driver): Promise<string | undefined> {
   await driver.exec('analyze events')
-  return partition(driver, { rows: 1, ageMs: 0, now: new Date(Date.now() + 60_000) })
+  return partitionEvents(driver, { rows: 1, ageMs: 0, now: new Date(Date.now() + 60_000) })
 }
 const partEnd = (next: string | undefined) => Number(next?.slice('events_'.length))
 const lastIs = (driver: Driver, seq: number) => driver.query(`select setval('events_seq_seq', ${seq})`)
@@ -72,34 +72,34 @@ test.skipIf(onPostgres)('the embedded database keeps one table', async () => {
   await write(t.app.driver, ['a'])
   await t.app.driver.exec('analyze events')
   await divideEvents(systemCtx(t), { rows: 1 })
-  expect(await partsOf(t.app.driver, 'events')).toBeUndefined()
+  expect(await listPartitions(t.app.driver, 'events')).toBeUndefined()
   await t.close()
 })
 
 describe.skipIf(!onPostgres)('partitioned events', () => {
   test('are counted by doctor, which warns of very many events in one table', async () => {
-    const driver = await open()
+    const driver = await openDatabase()
     await write(driver, ['a', 'b'])
     await driver.exec('analyze events')
-    expect(await eventParts(driver)).toEqual([])
-    expect(await eventParts(driver, 1)).toMatchObject([{ ok: true, warning: true, said: 'about 2 in one table' }])
+    expect(await checkEventParts(driver)).toEqual([])
+    expect(await checkEventParts(driver, 1)).toMatchObject([{ ok: true, warning: true, said: 'about 2 in one table' }])
     await divide(driver)
-    expect(await eventParts(driver, 1)).toEqual([{ what: 'events', ok: true, said: 'in 2 parts' }])
+    expect(await checkEventParts(driver, 1)).toEqual([{ what: 'events', ok: true, said: 'in 2 parts' }])
   })
 
   test('are read once each while the table is partitioned under writers and a reader', async () => {
-    const driver = await open()
+    const driver = await openDatabase()
     await write(driver, ['first'])
-    const batches: Batch[] = []
-    const tail = new Tail(drizzleOver(driver), async (batch) => void batches.push(batch), quiet)
+    const batches: EventBatch[] = []
+    const tail = new EventTail(drizzleOver(driver), async (batch) => void batches.push(batch), quietLog)
     await tail.start()
     const ended = new AbortController()
     const writer = async (n: number) => {
       for (let i = 0; !ended.signal.aborted; i++) {
         const tx = await driver.begin()
         await tx.query(
-          insertEvent(happened(origin, `w${n}.${i}`)).text,
-          insertEvent(happened(origin, `w${n}.${i}`)).params,
+          insertEvent(makeEvent(origin, `w${n}.${i}`)).text,
+          insertEvent(makeEvent(origin, `w${n}.${i}`)).params,
         )
         await (i % 5 === 4 ? tx.rollback() : tx.commit())
       }
@@ -125,7 +125,7 @@ describe.skipIf(!onPostgres)('partitioned events', () => {
       await Promise.all(running)
     }
     await tail.read()
-    const parts = (await partsOf(driver, 'events')) ?? []
+    const parts = (await listPartitions(driver, 'events')) ?? []
     expect(parts.length).toBe(3)
     for (const { name } of parts) expect(Number(await one(driver, `select count(*) from "${name}"`))).toBeGreaterThan(5)
     const read = batches.flatMap(({ rows }) => rows.map(({ seq }) => seq))
@@ -136,7 +136,7 @@ describe.skipIf(!onPostgres)('partitioned events', () => {
   })
 
   test('keep the definition of the table and its indexes', async () => {
-    const driver = await open()
+    const driver = await openDatabase()
     // Roles belong to the whole server, which other tests use at the same time.
     const role = `tutti_test_${newId().replaceAll('-', '')}`
     await driver.exec(`create role ${role}; grant select on events to ${role}; grant insert on events to public`)
@@ -174,7 +174,7 @@ describe.skipIf(!onPostgres)('partitioned events', () => {
   })
 
   test('continue an interrupted partitioning, and move a bound that came too near', async () => {
-    const driver = await open()
+    const driver = await openDatabase()
     for (let step = 0, parts = 1; step <= 4; step++) {
       await write(driver, ['a'])
       let left = step
@@ -194,38 +194,38 @@ describe.skipIf(!onPostgres)('partitioned events', () => {
       if (step === 3) await lastIs(driver, Number(/seq < '?(\d+)/.exec(String(waiting))?.[1]) - 1000)
       const next = begun ?? (await divide(driver))
       if (waiting) expect(String(waiting).includes(String(partEnd(next)))).toBe(step !== 3)
-      expect((await partsOf(driver, 'events'))?.length).toBe(++parts)
+      expect((await listPartitions(driver, 'events'))?.length).toBe(++parts)
       await lastIs(driver, partEnd(next))
     }
     expect((await seqs(driver)).length).toBe(10)
   })
 
   test('keep a small or new partition, and a table with a view, as they are', async () => {
-    const driver = await open()
+    const driver = await openDatabase()
     await write(driver, ['a'])
     await driver.exec('analyze events')
     const now = new Date(Date.now() + 60_000)
-    expect(await partition(driver, { now })).toBeUndefined()
+    expect(await partitionEvents(driver, { now })).toBeUndefined()
     await driver.exec('create view of_mine as select seq from events')
-    expect(isInTheWay(await divide(driver).catch((error: unknown) => error))).toBe(true)
-    expect(await partsOf(driver, 'events')).toBeUndefined()
+    expect(isBlockedByDependents(await divide(driver).catch((error: unknown) => error))).toBe(true)
+    expect(await listPartitions(driver, 'events')).toBeUndefined()
     await driver.exec('drop view of_mine')
     const next = await divide(driver)
     await lastIs(driver, partEnd(next))
     await write(driver, ['b'])
     await driver.exec('analyze events')
-    expect(await partition(driver, { rows: 1, now })).toBeUndefined()
+    expect(await partitionEvents(driver, { rows: 1, now })).toBeUndefined()
   })
 
   test('get an index on each partition while writes continue, also after an interruption', async () => {
-    const driver = await open()
+    const driver = await openDatabase()
     await write(driver, ['a'])
     await divide(driver)
     await driver.exec(`create index "events_of_test" on only events (ip);
       create index "events_0_of_test" on events_0 (origin)`)
     await driver.exec(`update pg_index set indisvalid = false where indexrelid = 'events_0_of_test'::regclass`)
     const sql = '-- concurrent\nCREATE INDEX CONCURRENTLY "events_of_test" ON "events" USING btree ("ip");\n'
-    await migrate(driver, [...migrations, { id: '9999_test', sql }])
+    await applyMigrations(driver, [...migrations, { id: '9999_test', sql }])
     const { rows } =
       await driver.query(`select i.indexrelid::regclass::text, i.indisvalid, pg_get_indexdef(i.indexrelid)
       from pg_index i where i.indexrelid::regclass::text like 'events%of_test' order by 1`)
@@ -254,7 +254,7 @@ describe.skipIf(!onPostgres)('old partitioned events', () => {
     await lastIs(driver, partEnd(await divide(driver)))
     // In the same places as those of the first part.
     await write(driver, ['d', 'e', 'f'], ago(1))
-    await purge(systemCtx(t), {})
+    await purgeExpired(systemCtx(t), {})
     await divideEvents(systemCtx(t), {})
     expect((await types()).flat()).toEqual(['old', 'c', 'd', 'e', 'f'])
   })
@@ -267,15 +267,15 @@ describe.skipIf(!onPostgres)('old partitioned events', () => {
       Promise.all(
         [0, ...all, 50_000].map(async (high) => {
           const from = { high, holes: high > 3 ? [{ from: high - 2, to: high - 1 }] : [] }
-          const { rows } = await readAfter(t.app.db, from, 100)
-          return [await refusalOf(t.app, from, to), rows.filter(({ seq }) => seq <= to.high)]
+          const { rows } = await readPageAfter(t.app.db, from, 100)
+          return [await replayRefusal(t.app, from, to), rows.filter(({ seq }) => seq <= to.high)]
         }),
       )
     clock.forward({ days: 66 })
     await driver.query('delete from events_0')
     const deleted = await answers()
     await divideEvents(systemCtx(t), {})
-    expect((await partsOf(driver, 'events'))?.length).toBe(1)
+    expect((await listPartitions(driver, 'events'))?.length).toBe(1)
     expect(await answers()).toEqual(deleted)
     expect((await types()).flat()).toEqual(['d', 'e', 'f'])
     expect(await one(driver, `select count(*) from events where action = 'upkeep.dropPart'`)).toBe('1')
@@ -285,13 +285,13 @@ describe.skipIf(!onPostgres)('old partitioned events', () => {
 describe.skipIf(!onPostgres)('a backup of partitioned events', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tutti-test-'))
   opened.push(async () => rmSync(folder, { recursive: true, force: true }))
-  const linesOf = async (driver: Driver): Promise<Line[]> => Array.fromAsync(dump(driver, { at: 'now' }))
-  const ends = (lines: Line[]) => lines.filter((line) => !Array.isArray(line) && 'end' in line)
-  const into = async (driver: Driver, lines: Line[]) => {
+  const linesOf = async (driver: Driver): Promise<BackupLine[]> => Array.fromAsync(dumpDatabase(driver, { at: 'now' }))
+  const ends = (lines: BackupLine[]) => lines.filter((line) => !Array.isArray(line) && 'end' in line)
+  const into = async (driver: Driver, lines: BackupLine[]) => {
     async function* given() {
       yield* lines
     }
-    await load(driver, given, { identity: 'one', replace: true })
+    await loadBackup(driver, given, { identity: 'one', replace: true })
     expect(ends(await linesOf(driver))).toEqual(ends(lines))
     await write(driver, ['after'])
     const [before, last] = (await seqs(driver)).slice(-2)
@@ -299,7 +299,7 @@ describe.skipIf(!onPostgres)('a backup of partitioned events', () => {
   }
 
   test('can be restored into one table, and the other way round', async () => {
-    const [parts, plain] = [await open(), await open()]
+    const [parts, plain] = [await openDatabase(), await openDatabase()]
     for (const driver of [parts, plain]) await write(driver, ['a', 'b'])
     await lastIs(parts, partEnd(await divide(parts)))
     await write(parts, ['c'])
@@ -314,6 +314,6 @@ describe.skipIf(!onPostgres)('a backup of partitioned events', () => {
     opened.push(() => embedded.close())
     await into(embedded, inParts)
     await divide(plain)
-    expect((await partsOf(plain, 'events'))?.length).toBe(2)
+    expect((await listPartitions(plain, 'events'))?.length).toBe(2)
   })
 })

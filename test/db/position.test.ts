@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'bun:test'
-import { advance, fromCursor, isWaiting, type Position, toCursor, withWriters } from '../../src/events/position.ts'
+import {
+  advancePosition,
+  decodeCursor,
+  encodeCursor,
+  hasWriters,
+  type Position,
+  withWriters,
+} from '../../src/events/position.ts'
 import { times } from '../features/support.ts'
 
 const start: Position = { high: 0, holes: [] }
@@ -7,16 +14,16 @@ const ranges = ({ holes }: Position) => holes.map(({ from, to }) => [from, to])
 
 describe('holes in the event numbers', () => {
   test('are ranges of numbers that a read did not return', () => {
-    const seen = advance(start, [1, 2, 5, 9], true)
+    const seen = advancePosition(start, [1, 2, 5, 9], true)
     expect(seen.high).toBe(9)
     expect(ranges(seen)).toEqual([[3, 4], [6, 8]]) // biome-ignore format: two ranges
   })
 
   test('shrink and split as their rows appear', () => {
-    const seen = withWriters(advance(start, [1, 10], true), ['a'])
-    expect(ranges(advance(seen, [2, 5], true))).toEqual([[3, 4], [6, 9]]) // biome-ignore format: two ranges
-    expect(ranges(advance(seen, [2, 3, 4, 5, 6, 7, 8, 9], true))).toEqual([])
-    expect(advance(seen, [9, 12], true)).toEqual({
+    const seen = withWriters(advancePosition(start, [1, 10], true), ['a'])
+    expect(ranges(advancePosition(seen, [2, 5], true))).toEqual([[3, 4], [6, 9]]) // biome-ignore format: two ranges
+    expect(ranges(advancePosition(seen, [2, 3, 4, 5, 6, 7, 8, 9], true))).toEqual([])
+    expect(advancePosition(seen, [9, 12], true)).toEqual({
       high: 12,
       holes: [
         { from: 2, to: 8, writers: ['a'] },
@@ -26,19 +33,19 @@ describe('holes in the event numbers', () => {
   })
 
   test('stay until every transaction from their first sight has ended and one more read is done', () => {
-    let seen = withWriters(advance(start, [2], true), ['a', 'b'])
-    seen = withWriters(advance(seen, [], true), ['b', 'c'])
-    expect([ranges(seen), isWaiting(seen)]).toEqual([[[1, 1]], true])
-    seen = withWriters(advance(seen, [], true), ['c'])
-    expect([ranges(seen), isWaiting(seen)]).toEqual([[[1, 1]], false])
-    expect(ranges(advance(seen, [], true))).toEqual([])
+    let seen = withWriters(advancePosition(start, [2], true), ['a', 'b'])
+    seen = withWriters(advancePosition(seen, [], true), ['b', 'c'])
+    expect([ranges(seen), hasWriters(seen)]).toEqual([[[1, 1]], true])
+    seen = withWriters(advancePosition(seen, [], true), ['c'])
+    expect([ranges(seen), hasWriters(seen)]).toEqual([[[1, 1]], false])
+    expect(ranges(advancePosition(seen, [], true))).toEqual([])
   })
 
   test('are not given up by a read that did not reach them', () => {
-    const seen = withWriters(advance(start, [1, 4, 9], true), [])
-    expect(ranges(advance(seen, [2], false))).toEqual([[3, 3], [5, 8]]) // biome-ignore format: two ranges
-    expect(ranges(advance(seen, [3], false))).toEqual([[5, 8]])
-    expect(ranges(advance(seen, [10], false))).toEqual([])
+    const seen = withWriters(advancePosition(start, [1, 4, 9], true), [])
+    expect(ranges(advancePosition(seen, [2], false))).toEqual([[3, 3], [5, 8]]) // biome-ignore format: two ranges
+    expect(ranges(advancePosition(seen, [3], false))).toEqual([[5, 8]])
+    expect(ranges(advancePosition(seen, [10], false))).toEqual([])
   })
 })
 
@@ -101,7 +108,7 @@ class Reader {
   look(limit: number): void {
     const rows = this.database.visible(this.position).slice(0, limit)
     this.delivered.push(...rows)
-    this.position = advance(this.position, rows, rows.length < limit)
+    this.position = advancePosition(this.position, rows, rows.length < limit)
     this.meanwhile()
     this.position = withWriters(this.position, this.database.running)
   }
@@ -114,7 +121,7 @@ class Reader {
   }
 }
 
-const sorted = (seqs: readonly number[]) => seqs.toSorted((a, b) => a - b)
+const sortNumbers = (seqs: readonly number[]) => seqs.toSorted((a, b) => a - b)
 
 test('every event is delivered once, whatever the order of commits, roll-backs and reads', () => {
   for (let seed = 0; seed < 3000; seed++) {
@@ -130,7 +137,7 @@ test('every event is delivered once, whatever the order of commits, roll-backs a
     going = false
     database.finish()
     reader.catchUp()
-    expect({ seed, seqs: sorted(reader.delivered) }).toEqual({ seed, seqs: sorted(database.committed) })
+    expect({ seed, seqs: sortNumbers(reader.delivered) }).toEqual({ seed, seqs: sortNumbers(database.committed) })
   }
 })
 
@@ -145,12 +152,12 @@ test('a client that resumes with a cursor gets each further event once; beyond 6
       database.step()
       if (random(long ? 50 : 4) === 0) reader.look(500)
     }
-    const cursor = fromCursor(toCursor(crypto.randomUUID(), reader.position))
+    const cursor = decodeCursor(encodeCursor(crypto.randomUUID(), reader.position))
     database.finish()
     const resumed = new Reader(database, () => undefined, cursor?.position as Position)
     resumed.catchUp()
     const both = [...reader.delivered, ...resumed.delivered]
-    expect({ seed, seqs: sorted([...new Set(both)]) }).toEqual({ seed, seqs: sorted(database.committed) })
+    expect({ seed, seqs: sortNumbers([...new Set(both)]) }).toEqual({ seed, seqs: sortNumbers(database.committed) })
     if (reader.position.holes.length <= 64)
       expect({ seed, length: both.length }).toEqual({ seed, length: database.committed.length })
     else repeated++
@@ -160,26 +167,26 @@ test('a client that resumes with a cursor gets each further event once; beyond 6
 
 describe('an event cursor', () => {
   const epoch = crypto.randomUUID()
-  const seen = advance(start, [1, 5, 40, 41, 99], true)
+  const seen = advancePosition(start, [1, 5, 40, 41, 99], true)
 
   test('survives encoding and decoding', () => {
     for (const position of [start, seen, { high: 2 ** 40, holes: [] }])
-      expect(fromCursor(toCursor(epoch, position))).toEqual({ epoch, position })
+      expect(decodeCursor(encodeCursor(epoch, position))).toEqual({ epoch, position })
   })
 
   test('keeps at most 64 holes', () => {
-    const many = advance(start, times(100, (i) => 2 * i + 2), true) // biome-ignore format: numbers
-    const { position } = fromCursor(toCursor(epoch, many)) as { position: Position }
+    const many = advancePosition(start, times(100, (i) => 2 * i + 2), true) // biome-ignore format: numbers
+    const { position } = decodeCursor(encodeCursor(epoch, many)) as { position: Position }
     expect([position.high, position.holes.length]).toEqual([128, 64])
-    expect(toCursor(epoch, many).length).toBeLessThan(1000)
+    expect(encodeCursor(epoch, many).length).toBeLessThan(1000)
   })
 
   test('that is forged is refused', () => {
-    const good = toCursor(epoch, seen)
+    const good = encodeCursor(epoch, seen)
     for (const bad of ['', 'h1.', 'h1.x.1.', good.replace('h1', 's1'), `${good}_1-2`, `${good}x`, good.slice(0, -1)])
-      expect([bad, fromCursor(bad)]).toEqual([bad, undefined])
+      expect([bad, decodeCursor(bad)]).toEqual([bad, undefined])
     for (const holes of ['3-2', '0-1', '1-2_2-3', '5-6_1-2', '1', '1-2-3', '1-zz', '-', '_', '01-2'])
-      expect([holes, fromCursor(`h1.${epoch}.a.${holes}`)]).toEqual([holes, undefined])
-    expect(fromCursor(`h1.${epoch}.zzzzzzzzzzz.`)).toBeUndefined()
+      expect([holes, decodeCursor(`h1.${epoch}.a.${holes}`)]).toEqual([holes, undefined])
+    expect(decodeCursor(`h1.${epoch}.zzzzzzzzzzz.`)).toBeUndefined()
   })
 })

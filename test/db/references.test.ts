@@ -3,7 +3,7 @@ import { pgTable, uuid } from 'drizzle-orm/pg-core'
 import { newId } from '../../src/db/columns.ts'
 import type { Driver } from '../../src/db/driver.ts'
 import { type Db, drizzleOver } from '../../src/db/session.ts'
-import { idStarts } from '../../src/records/rows.ts'
+import { idStartsWith } from '../../src/records/rows.ts'
 import { sharedApp, unique } from '../support/app.ts'
 
 const name = unique('referred').replaceAll('-', '_')
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => driver.exec(`drop table ${name}`))
 
 const starting = async (prefix: string) =>
-  (await db.select().from(items).where(idStarts(items.id, prefix)).orderBy(items.id)).map((r) => r.id)
+  (await db.select().from(items).where(idStartsWith(items.id, prefix)).orderBy(items.id)).map((r) => r.id)
 
 test('ids are found by a beginning of any length', async () => {
   for (let length = 8; length < one.length; length++)
@@ -38,7 +38,7 @@ test('a text that cannot begin an id finds nothing', async () => {
 })
 
 test('a search by the beginning of an id uses the index', async () => {
-  const { sql, params } = db.select().from(items).where(idStarts(items.id, '019a8a7e')).toSQL()
+  const { sql, params } = db.select().from(items).where(idStartsWith(items.id, '019a8a7e')).toSQL()
   const tx = await driver.begin()
   try {
     await tx.query('set local enable_seqscan = off')

@@ -1,10 +1,10 @@
 import { expect, spyOn, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import modelPath from '../../models/all-minilm-l6-v2.u8' with { type: 'file' }
-import { fastest, start, variants } from '../../src/embeddings/kernels.ts'
+import { fastestVariant, kernelVariants, startKernel } from '../../src/embeddings/kernels.ts'
 import { MiniLM } from '../../src/embeddings/minilm.ts'
 
-const all = variants()
+const all = kernelVariants()
 const groups = (of = all): number[] => of.map(({ group }) => group)
 /** The same numbers in every run, from -1 to 1. */
 const number = (i: number): number => Math.sin(i * 12.9898) * Math.cos(i * 78.233)
@@ -15,11 +15,11 @@ test('the weights match the checksum', async () => {
 })
 
 test('each machine gets its fastest kernel, and one without byte instructions if the engine lacks them', () => {
-  expect(groups(variants('arm64'))).toEqual([4, 2])
-  expect(groups(variants('x64'))).toEqual([2, 4])
-  expect(fastest().group).toBe(process.arch === 'arm64' ? 4 : 2)
+  expect(groups(kernelVariants('arm64'))).toEqual([4, 2])
+  expect(groups(kernelVariants('x64'))).toEqual([2, 4])
+  expect(fastestVariant().group).toBe(process.arch === 'arm64' ? 4 : 2)
   const validate = spyOn(WebAssembly, 'validate').mockReturnValueOnce(false)
-  expect(groups(variants('arm64'))).toEqual([2])
+  expect(groups(kernelVariants('arm64'))).toEqual([2])
   validate.mockRestore()
 })
 
@@ -52,7 +52,7 @@ test.each(all)('the kernel for groups of $group compares exactly, even the large
   new Int16Array(memory.buffer).set(asked)
   new Int8Array(memory.buffer).set(rows, codes)
   new Float32Array(memory.buffer, scales).fill(1, 0, count)
-  start(variant, memory).compare(codes, scales, 0, scores, count, width)
+  startKernel(variant, memory).compare(codes, scales, 0, scores, count, width)
   const right = Array.from({ length: count }, (_, row) =>
     Math.fround(asked.reduce((sum, value, i) => sum + value * (rows[row * width + i] as number), 0)),
   )

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { readdirSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { $ } from 'bun'
-import { dump } from '../../src/backup/dump.ts'
-import { checkBackup, type Line, readBackup } from '../../src/backup/file.ts'
+import { dumpDatabase } from '../../src/backup/dump.ts'
+import { type BackupLine, checkBackup, readBackup } from '../../src/backup/file.ts'
 import type { Driver } from '../../src/db/driver.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
 import { openPostgres } from '../../src/db/postgres/database.ts'
@@ -43,12 +43,12 @@ async function run(args: string[], { dir, env }: Place): Promise<{ seconds: numb
 }
 
 /** The tables of a backup, with counts and sums. */
-async function tablesIn(lines: AsyncIterable<Line>): Promise<Line[]> {
-  const found: Line[] = []
+async function tablesIn(lines: AsyncIterable<BackupLine>): Promise<BackupLine[]> {
+  const found: BackupLine[] = []
   for await (const line of lines) if (!Array.isArray(line) && 'end' in line) found.push(line)
   return found
 }
-const held = async (path: string): Promise<Line[]> => tablesIn(readBackup(path, (await checkBackup(path)).sha256))
+const held = async (path: string): Promise<BackupLine[]> => tablesIn(readBackup(path, (await checkBackup(path)).sha256))
 
 // ---- many rows
 
@@ -129,7 +129,7 @@ test(
         const target = await place(into)
         tell(`restored from ${from} into ${into}`, await run(['restore', still], target))
         const driver = await target.open()
-        expect(await tablesIn(dump(driver, { at: 'now' }))).toEqual(await held(still))
+        expect(await tablesIn(dumpDatabase(driver, { at: 'now' }))).toEqual(await held(still))
         await driver.close()
         await target.drop()
       }

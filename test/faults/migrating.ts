@@ -2,7 +2,7 @@
 import { migrations } from '../../migrations/index.ts'
 import type { Driver } from '../../src/db/driver.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
-import { type Migration, migrate } from '../../src/db/migrate.ts'
+import { applyMigrations, type Migration } from '../../src/db/migrate.ts'
 
 const first: Migration = { id: '9001_first', sql: 'create table first_table (id int primary key);' }
 const second: Migration = {
@@ -25,7 +25,7 @@ async function within<T>(dir: string, work: (driver: Driver) => Promise<T>): Pro
 
 /** Makes a database that has the first migration. */
 export const prepare = (dir: string): Promise<unknown> =>
-  within(dir, (driver) => migrate(driver, [...migrations, first]))
+  within(dir, (driver) => applyMigrations(driver, [...migrations, first]))
 
 /** Returns how much of the second migration a database has. */
 export const outcomeOf = (dir: string): Promise<string> =>
@@ -41,5 +41,5 @@ export const outcomeOf = (dir: string): Promise<string> =>
 if (import.meta.main)
   await within(process.argv[2] ?? '', async (driver) => {
     console.log('migrating')
-    await migrate(driver, [...migrations, first, second])
+    await applyMigrations(driver, [...migrations, first, second])
   })

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TunnelAction } from '../../src/features/tunnels/actions/action-schema.ts'
 import type { TunnelClaimed, TunnelRegistered, TunnelStatus } from '../../src/features/tunnels/schema.ts'
-import { Agent } from '../../src/tunnel/agent.ts'
+import { TunnelAgent } from '../../src/tunnel/agent.ts'
 import { apiKeyFor, folder, freePort, json, serve } from '../support/binary.ts'
 import { until } from '../support/until.ts'
 
@@ -24,7 +24,7 @@ test('kill -9 with an open tunnel: waiting requests end, the machine reconnects,
     fetch: ({ url }) =>
       url.endsWith('/held') ? new Promise<Response>(() => held.resolve()) : new Response('from the machine'),
   })
-  const agent = new Agent({
+  const agent = new TunnelAgent({
     machine: {
       ...claimed,
       server: server.url,

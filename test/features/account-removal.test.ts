@@ -8,7 +8,7 @@ import { organizations as organizationTable } from '../../src/features/organizat
 import { skills } from '../../src/features/skills/table.ts'
 import { uploads } from '../../src/features/uploads/table.ts'
 import { features } from '../../src/features/workflow/table.ts'
-import { world } from '../contract/world.ts'
+import { buildWorld } from '../contract/world.ts'
 import {
   type Answer,
   apiKey,
@@ -181,7 +181,7 @@ describe('deleting one’s own account', () => {
   })
 
   test('leaves no trace in any table of a user with one record of every kind', async () => {
-    const { owner } = await world(t)
+    const { owner } = await buildWorld(t)
     const heir = await person(t)
     for (const team of (await owner.fetch<{ items: { id: string }[] }>('GET', '/api/teams')).body.items)
       await join(team.id, heir, 'owner')

@@ -6,7 +6,7 @@ import { issueCode } from '../../src/auth/one-time-secrets.ts'
 import { anyone } from '../../src/auth/policy.ts'
 import { newId } from '../../src/db/columns.ts'
 import type { Problem } from '../../src/errors.ts'
-import type { Holds } from '../../src/features/accounts/hooks.ts'
+import type { HoldingCounts } from '../../src/features/accounts/hooks.ts'
 import type { SignedIn } from '../../src/features/accounts/schema.ts'
 import { signIn, startImpersonation } from '../../src/features/accounts/sessions.ts'
 import { connectedAccounts } from '../../src/features/oauth/table.ts'
@@ -176,7 +176,7 @@ export async function substitutesOf(
 // ---- an account whose address was not confirmed
 
 /** The answer of a sign-in that asks who created the account. */
-export type Asked = Answer<Problem & { ticket: string; holds: Holds }>
+export type Asked = Answer<Problem & { ticket: string; holds: HoldingCounts }>
 
 /** The cookies that an answer sets, as the same browser sends them back. */
 export const browserOf = ({ headers }: Pick<Answer<unknown>, 'headers'>): Record<string, string> => ({

@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { write } from '../../src/action.ts'
 import { events, tools } from '../../src/all-features.ts'
 import { machine } from '../../src/auth/policy.ts'
-import { Catalogue, define, text } from '../../src/events/catalogue.ts'
-import { inWords } from '../../src/events/words.ts'
+import { defineEvent, EventCatalogue, text } from '../../src/events/catalogue.ts'
+import { describeEvent } from '../../src/events/words.ts'
 import type { Activity, ActivityPage } from '../../src/features/activity/schema.ts'
 import type { Agent } from '../../src/features/agents/schema.ts'
 import type { Project, ProjectDetail } from '../../src/features/projects/schema.ts'
@@ -113,7 +113,9 @@ describe('activities written by the server', () => {
     ['decision.commented', { title: 'Use flock' }, 'commented on decision Use flock'],
     ['something_new.turned_round', { title: 'It' }, 'turned round something new It'],
     ['deploy', { description: 'Deployed 1.4' }, 'Deployed 1.4'],
-  ])('describe %s in words', (type, data, said) => expect(inWords(new Catalogue(events), type, data)).toBe(said))
+  ])('describe %s in words', (type, data, said) =>
+    expect(describeEvent(new EventCatalogue(events), type, data)).toBe(said),
+  )
 
   test('name the agent for its own work, and can be filtered by it', async () => {
     const made = await project(ada)
@@ -266,7 +268,7 @@ describe('the activity feed', () => {
     await owner.fetch('POST', `/api/teams/${owner.organizationId}/invite`, { email: `${unique('x')}@example.com` })
     await owner.fetch('PATCH', `/api/teams/${owner.organizationId}/members/${other.userId}`, { role: 'member' })
     const emit = write('test.secret', machine, async (ctx, type: string) => {
-      ctx.emit(define(type, { kind: 'test', description: 'A test' }), {
+      ctx.emit(defineEvent(type, { kind: 'test', description: 'A test' }), {
         organizationId: owner.organizationId,
         projectId: made.id,
         subjectId: made.id,
@@ -274,7 +276,7 @@ describe('the activity feed', () => {
     })
     for (const type of ['test.secret', 'user.suspended', 'mcp_token.created', 'session.revoked', 'auth.sign_in_failed'])
       await emit(systemCtx(t), type)
-    const recalled = define('note.recalled', { kind: 'note', description: 'A test', data: { title: text } })
+    const recalled = defineEvent('note.recalled', { kind: 'note', description: 'A test', data: { title: text } })
     const tell = write('test.tell', machine, async (ctx, _: Record<string, never>) => {
       ctx.emit(recalled, {
         organizationId: owner.organizationId,
@@ -301,7 +303,7 @@ describe('the activity feed', () => {
   test('does not tell that an administrator acted as a user', async () => {
     const logged = (await log(ada, { metadata: { impersonatorId: 'kept, since it is only a word' } })).body
     expect(logged.metadata).toEqual({ impersonatorId: 'kept, since it is only a word' })
-    const pinned = define('note.pinned', {
+    const pinned = defineEvent('note.pinned', {
       kind: 'note',
       description: 'A test',
       data: { title: text, impersonatorId: text },

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { detail } from '../../src/features/agents/detail.ts'
+import { getAgentDetail } from '../../src/features/agents/detail.ts'
 import * as memory from '../../src/features/memory/service.ts'
 import { type Answer, mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 import { ctxOf, watch } from './support.ts'
@@ -94,19 +94,19 @@ describe('GET /api/agents/:id', () => {
       scope: 'project',
       scopeId: project.id,
     })
-    const mine = await detail(await ada.ctx(), { ref: agent.slug })
+    const mine = await getAgentDetail(await ada.ctx(), { ref: agent.slug })
     expect(mine.recentMemories.map((m) => m.id)).toEqual([memoryId])
     expect(mine.openTasks.map((o) => o.id).sort()).toEqual([open, hidden].sort())
     expect(mine.recentActivity.map((a) => a.type)).toContain('memory.stored')
     const grace = await member(t, ada, 'member')
     const ctx = await grace.ctx()
-    const seen = await detail(
+    const seen = await getAgentDetail(
       { ...ctx, actor: { ...ctx.actor, organizationId: ada.organizationId } },
       { ref: agent.slug },
     )
     expect(seen.openTasks.map((o) => o.id)).toEqual([open])
     // A credential for agents alone learns nothing else.
-    const narrow = await detail(
+    const narrow = await getAgentDetail(
       { ...ctx, actor: { ...ctx.actor, organizationId: ada.organizationId, scopes: ['agents:read'] } },
       { ref: agent.slug },
     )

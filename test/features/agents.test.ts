@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { findByReference } from '../../src/features/agents/rows.ts'
+import { findAgentByReference } from '../../src/features/agents/rows.ts'
 import type { Agent, AgentCreate, AgentDetail, AgentPage, PublicAgent } from '../../src/features/agents/schema.ts'
 import * as agents from '../../src/features/agents/service.ts'
 import type { Skill, SkillCreate } from '../../src/features/skills/schema.ts'
@@ -214,8 +214,8 @@ describe('an agent', () => {
     expect(ids(await agents.listFor({ ...ctx, actor: { ...ctx.actor, organizationId: team.id } }, {}))).toEqual(
       own.map((a) => a.id).sort(),
     )
-    expect((await findByReference(ctx, (own[0] as Agent).slug)).id).toBe((own[0] as Agent).id)
-    expect(await failure(findByReference(await people.stranger.ctx(), (own[0] as Agent).id))).toMatchObject({
+    expect((await findAgentByReference(ctx, (own[0] as Agent).slug)).id).toBe((own[0] as Agent).id)
+    expect(await failure(findAgentByReference(await people.stranger.ctx(), (own[0] as Agent).id))).toMatchObject({
       code: 'not_found',
     })
   })

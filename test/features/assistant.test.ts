@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { loadConfig } from '../../src/config.ts'
-import { reply } from '../../src/features/assistant/reply.ts'
+import { streamAnswer } from '../../src/features/assistant/reply.ts'
 import type {
   AiSession,
   AiSessionPage,
@@ -505,7 +505,7 @@ test('the server refuses a time limit for whole answers that is below the limit 
 test('a refused question leaves nothing running', async () => {
   const started = spyOn(globalThis, 'setInterval')
   const request = new Request(t.url, { headers: { accept: 'text/event-stream' } })
-  const refused = await reply(request, () => Promise.reject(new Error('refused'))).catch(
+  const refused = await streamAnswer(request, () => Promise.reject(new Error('refused'))).catch(
     (error: Error) => error.message,
   )
   const timers = started.mock.calls.filter(([, ms]) => ms === 10_000)

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, expect, test } from 'bun:test'
-import { purge } from '../../src/features/upkeep/service.ts'
+import { purgeExpired } from '../../src/features/upkeep/service.ts'
 import { apiKey, call, member, type Person, person, sharedApp, systemCtx, type TestApp } from '../support/app.ts'
 import { pictureForm, pictures } from '../support/pictures.ts'
 import { expectEvent, expectRefusal, watch } from './support.ts'
@@ -158,9 +158,9 @@ test('a file is deleted when its record is deleted permanently', async () => {
   const task = await made(ada, `/api/projects/${slug}/tasks`, { title: 'Read' })
   const { id } = (await add(ada, task.id, 'a.log', Buffer.from('x'), 'task')).body
   const there = async () => (await t.app.driver.query('select 1 from attachments where id = $1', [id])).rows.length
-  await purge(systemCtx(t), {})
+  await purgeExpired(systemCtx(t), {})
   expect(await there()).toBe(1)
   await t.app.driver.query('delete from tasks where id = $1', [task.id])
-  await purge(systemCtx(t), {})
+  await purgeExpired(systemCtx(t), {})
   expect(await there()).toBe(0)
 })

@@ -6,7 +6,7 @@ import { newId } from '../../src/db/columns.ts'
 import type { Driver } from '../../src/db/driver.ts'
 import { Bus } from '../../src/events/bus.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
-import { happened, quiet } from '../db/events-support.ts'
+import { makeEvent, quietLog } from '../db/events-support.ts'
 import { mcpToken, type Person, person } from '../support/app.ts'
 import { ada, addTeam, dropTeam, join, make, newTeam, stranger, t } from './spaces.ts'
 import { inside } from './support.ts'
@@ -30,7 +30,7 @@ describe('a cached credential', () => {
     organization_id: null,
     projects: null,
   }
-  const bus = new Bus({ kind: 'pglite' } as Driver, newId(), quiet)
+  const bus = new Bus({ kind: 'pglite' } as Driver, newId(), quietLog)
   const secret = newSecret('api_key')
   let reads = 0
   const query = async () => {
@@ -39,7 +39,7 @@ describe('a cached credential', () => {
   }
   const auth = new Authenticator({ query } as Partial<Driver> as Driver, t.app.jwt, () => new Date(), bus, t.app.events)
 
-  const cases: [string, Parameters<typeof happened>[1], object, boolean][] = [
+  const cases: [string, Parameters<typeof makeEvent>[1], object, boolean][] = [
     ['its team changes', 'organization.updated', { organizationId: team }, true],
     ['another team changes', 'organization.updated', { organizationId: newId() }, false],
     ['a workspace of its team changes', 'workspace.updated', { organizationId: team }, true],
@@ -52,10 +52,10 @@ describe('a cached credential', () => {
     // On a busy machine the second for which it is cached may pass meanwhile.
     const still = spyOn(performance, 'now').mockReturnValue(performance.now())
     try {
-      await auth.look(secret)
+      await auth.lookUp(secret)
       const before = reads
-      bus.deliver([{ ...happened(newId(), type), ...about }])
-      await auth.look(secret)
+      bus.deliver([{ ...makeEvent(newId(), type), ...about }])
+      await auth.lookUp(secret)
       expect(reads - before).toBe(again ? 1 : 0)
     } finally {
       still.mockRestore()
@@ -85,9 +85,9 @@ describe('cached rights are read again', () => {
     return [...found].sort()
   }
   const actors = async () => ({
-    ada: await t.app.auth.look(ada.token),
-    guest: await t.app.auth.look(guest.token),
-    stranger: await t.app.auth.look(stranger.token),
+    ada: await t.app.auth.lookUp(ada.token),
+    guest: await t.app.auth.lookUp(guest.token),
+    stranger: await t.app.auth.lookUp(stranger.token),
   })
 
   test('for the members of a team that changes, and for no one else', async () => {
@@ -108,7 +108,7 @@ describe('cached rights are read again', () => {
   test('for members, workspace guests and sandbox tokens of a team that is deleted', async () => {
     await addTeam(ada, await make(owned), guests, 'viewer')
     const token = await mcpToken(t, inside(ada, owned.id), { kind: 'test' })
-    const all = { ...(await actors()), sandbox: await t.app.auth.look(token) }
+    const all = { ...(await actors()), sandbox: await t.app.auth.lookUp(token) }
     const remove = () => ada.fetch('DELETE', `/api/teams/${owned.id}`)
     expect(await concerned(all, remove)).toEqual(['ada', 'guest', 'sandbox'])
   })

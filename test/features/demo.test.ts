@@ -3,17 +3,17 @@ import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { eq, sql } from 'drizzle-orm'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
-import { demoSettings, prepare } from '../../cli/operating/demo.ts'
+import { demoSettings, prepareDemo } from '../../cli/operating/demo.ts'
 import { openDemo, visitor } from '../../seeds/index.ts'
 import { contextOf } from '../../src/action.ts'
 import { tools } from '../../src/all-features.ts'
 import { oneTimeSecrets } from '../../src/auth/table.ts'
 import { printLink, withdrawLinks } from '../../src/features/codes/service.ts'
 import { announcements } from '../../src/features/notifications/table.ts'
-import { success } from '../../src/mcp/result.ts'
+import { toolSuccess } from '../../src/mcp/result.ts'
 import type { Tool } from '../../src/mcp/tool.ts'
 import { kindInfo, recordNames } from '../../src/records/names.ts'
-import { statuses } from '../../src/records/work.ts'
+import { statuses } from '../../src/records/task-states.ts'
 import { call, person, systemCtx, type TestApp } from '../support/app.ts'
 import { failure, ownApp } from './support.ts'
 
@@ -64,9 +64,9 @@ describe('the printed link of the demo', () => {
 
   test('does not work in the next server if its own server ended without a stop', async () => {
     const left = await open()
-    expect(await prepare(systemCtx(t))).toBeUndefined()
+    expect(await prepareDemo(systemCtx(t))).toBeUndefined()
     expect((await follow(left)).status).toBe(410)
-    expect(await prepare(systemCtx(t), true)).toMatch(/^\/magic#svc_/)
+    expect(await prepareDemo(systemCtx(t), true)).toMatch(/^\/magic#svc_/)
   })
 
   test('is stored only as a hash, and created only by the machine', async () => {
@@ -200,7 +200,7 @@ test('an agent gets a brief of the demo project in at most 1,000 tokens, with wh
     ['resume_session', {}],
   ] as const) {
     const tool = tools.find((one) => one.name === name) as Tool
-    const { text, json, facts } = success((await tool.run(ctx, input as never)).shown, tool)
+    const { text, json, facts } = toolSuccess((await tool.run(ctx, input as never)).shown, tool)
     for (const read of [text, json]) expect([name, countTokens(read) <= 1000]).toEqual([name, true])
     expect(countTokens(text)).toBeGreaterThan(300)
     const titles = (facts.brief as string[]).filter((line) => line.startsWith('## '))

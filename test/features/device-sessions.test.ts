@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Problem } from '../../src/errors.ts'
 import type { NotificationPage } from '../../src/features/notifications/schema.ts'
 import type { MemberPage, Organization } from '../../src/features/organizations/schema.ts'
-import { actionOf, documented } from '../../src/http/openapi.ts'
+import { documentedRoutes, routeAction } from '../../src/http/openapi.ts'
 import { apiKey, call, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 import { deviceSession, login, substitutesOf } from './accounts-support.ts'
 import { expectRefusal, watch } from './support.ts'
@@ -45,7 +45,7 @@ const securityNotices = async (who: Person) =>
 
 describe('the device session of an administrator', () => {
   test('is refused on every admin route, with the page to use instead', async () => {
-    const routes = documented(t.server.routes).filter((route) => actionOf(route).rule.admin)
+    const routes = documentedRoutes(t.server.routes).filter((route) => routeAction(route).rule.admin)
     expect(routes.length).toBeGreaterThan(20)
     for (const route of routes) {
       const path = route.path.replaceAll(/:\w+/g, ada.organizationId)

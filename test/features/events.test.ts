@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { PgDialect } from 'drizzle-orm/pg-core'
 import { events, features, records } from '../../src/all-features.ts'
-import { byHand, Catalogue, define, type EventType } from '../../src/events/catalogue.ts'
+import { defineEvent, EventCatalogue, type EventType, withHandLoggedType } from '../../src/events/catalogue.ts'
 import { isDeletion } from '../../src/events/table.ts'
 
-const catalogue = new Catalogue(events)
+const catalogue = new EventCatalogue(events)
 const root = join(import.meta.dir, '../..')
 
 describe('the event catalogue', () => {
@@ -27,9 +27,9 @@ describe('the event catalogue', () => {
       expect(kind).toMatch(/^[a-z_]+$/)
       expect(description).toMatch(/^[A-Z].{8,120}[^.]$/)
     }
-    expect(() => new Catalogue([...events, define('note.created', { kind: 'note', description: 'Again' })])).toThrow(
-      'defined twice: note.created',
-    )
+    expect(
+      () => new EventCatalogue([...events, defineEvent('note.created', { kind: 'note', description: 'Again' })]),
+    ).toThrow('defined twice: note.created')
   })
 
   test('gives each event the kind that its name begins with, except where two kinds share a noun', () => {
@@ -166,8 +166,8 @@ describe('a stored event type that is not in the catalogue', () => {
   test('may be logged by hand: it has no kind, changes no rights, and cannot pass for an event', () => {
     expect(catalogue.changesRights({ type: 'user', action: 'activity.log' })).toBe(false)
     expect(catalogue.kindOf('deploy')).toBeUndefined()
-    const event = define('activity.logged', { kind: 'activity', description: 'It was logged' })
-    expect(byHand(event, 'deploy').name).toBe('deploy')
-    expect(() => byHand(event, 'user.suspended')).toThrow('not a type for what is logged by hand')
+    const event = defineEvent('activity.logged', { kind: 'activity', description: 'It was logged' })
+    expect(withHandLoggedType(event, 'deploy').name).toBe('deploy')
+    expect(() => withHandLoggedType(event, 'user.suspended')).toThrow('not a type for what is logged by hand')
   })
 })

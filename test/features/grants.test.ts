@@ -5,7 +5,7 @@ import { hashSecret } from '../../src/auth/secrets.ts'
 import type { GrantPage, OauthClientPage } from '../../src/features/grants/schema.ts'
 import { oauthClients, oauthGrants, oauthRefreshTokens } from '../../src/features/grants/table.ts'
 import { mcpTokens } from '../../src/features/tokens/table.ts'
-import { purge } from '../../src/features/upkeep/service.ts'
+import { purgeExpired } from '../../src/features/upkeep/service.ts'
 import {
   apiKey,
   call,
@@ -480,7 +480,7 @@ describe('OAuth', () => {
     await used.tokens(ada)
     const before = await t.app.db.$count(oauthClients)
     clock.forward({ days: 1, minutes: 60 })
-    await purge({ ...systemCtx(t), now: clock.now().toISOString() }, {})
+    await purgeExpired({ ...systemCtx(t), now: clock.now().toISOString() }, {})
     expect(await t.app.db.$count(oauthClients)).toBeLessThan(before)
     expect(await t.app.db.$count(oauthClients, eq(oauthClients.id, used.clientId))).toBe(1)
     ada = await person(t)

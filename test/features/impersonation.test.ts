@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Impersonation } from '../../src/features/admin/schema.ts'
 import type { NotificationPage } from '../../src/features/notifications/schema.ts'
-import { actionOf, documented, type RouteLike } from '../../src/http/openapi.ts'
+import { documentedRoutes, type RouteLike, routeAction } from '../../src/http/openapi.ts'
 import {
   type Answer,
   call,
@@ -105,12 +105,12 @@ describe('an impersonator', () => {
     acting = await actAs(who)
   })
 
-  const all = (): RouteLike[] => documented(t.server.routes)
+  const all = (): RouteLike[] => documentedRoutes(t.server.routes)
   const nameOf = ({ method, path }: RouteLike) => `${method} ${path}`
   const anyId = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
 
   test('cannot touch credentials or administration', async () => {
-    const refused = all().filter((route) => actionOf(route).rule.own)
+    const refused = all().filter((route) => routeAction(route).rule.own)
     const wrong: string[] = []
     for (const route of refused) {
       const body = route.method === 'GET' ? undefined : {}

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Notification, NotificationCount, NotificationPage } from '../../src/features/notifications/schema.ts'
-import { tellOfStalled } from '../../src/features/tasks/leases/stalled.ts'
+import { notifyOfStalled } from '../../src/features/tasks/leases/stalled.ts'
 import type { Comment } from '../../src/features/tasks/schema.ts'
 import { type Person, person, systemCtx } from '../support/app.ts'
 import { expectEvent, expectRefusal, inside } from './support.ts'
@@ -129,7 +129,7 @@ describe('a stalled agent, which calls but changes nothing,', () => {
     const { owner, member, project } = team
     const task = await newTask(owner, project)
     const agent = await connect(member)
-    const look = () => tellOfStalled(systemCtx(t), {})
+    const look = () => notifyOfStalled(systemCtx(t), {})
     told(await agent.call('claim_task', { task: task.key, minutes: 60 }))
     for (const _ of [1, 2, 3]) {
       clock.forward({ minutes: 11 })

@@ -7,14 +7,14 @@ import { newId } from '../../src/db/columns.ts'
 import { meta } from '../../src/db/table.ts'
 import { insertEvent } from '../../src/events/event.ts'
 import { decisions } from '../../src/features/decisions/table.ts'
-import { hybrid } from '../../src/features/search/hybrid.ts'
-import { follow as followOn } from '../../src/features/search/indexing/follow.ts'
-import { catchUp, compare } from '../../src/features/search/indexing/indexing.ts'
+import { searchHybrid } from '../../src/features/search/hybrid.ts'
+import { followChanges as followOn } from '../../src/features/search/indexing/follow.ts'
+import { catchUp, compareAllRecords } from '../../src/features/search/indexing/indexing.ts'
 import { RENEWED_AT_ONCE, renewTexts } from '../../src/features/search/indexing/renewal.ts'
 import { passages } from '../../src/features/search/table.ts'
 import { Records } from '../../src/records/kind.ts'
 import type { RecordName, SearchName } from '../../src/records/names.ts'
-import { happened } from '../db/events-support.ts'
+import { makeEvent } from '../db/events-support.ts'
 import { type Answer, mcpToken, member, type Person, person, systemCtx, type TestApp, unique } from '../support/app.ts'
 import { type MadeRecord, oneOfEach } from '../support/records.ts'
 import { newWord } from './search-support.ts'
@@ -39,7 +39,7 @@ const follow = async (ctx = systemCtx(t)) => {
   while ((await catchUp(ctx, {})) === 'waiting') await Bun.sleep(5)
 }
 const find = async (who: Person, text: string, kind?: SearchName): Promise<string[]> =>
-  (await hybrid(await who.ctx(), { text, limit: 20, ...(kind && { kinds: [kind] }) }, undefined)).map(
+  (await searchHybrid(await who.ctx(), { text, limit: 20, ...(kind && { kinds: [kind] }) }, undefined)).map(
     (hit) => hit.recordId,
   )
 const passagesOf = (id: string) =>
@@ -93,7 +93,9 @@ describe('after a change, the search index', () => {
     await follow()
     expect(await passagesOf(id)).toEqual(before)
     expect(
-      (await hybrid(await ada.ctx(), { text: 'aardvark', tags: ['zoo'], limit: 5 }, undefined)).map((h) => h.recordId),
+      (await searchHybrid(await ada.ctx(), { text: 'aardvark', tags: ['zoo'], limit: 5 }, undefined)).map(
+        (h) => h.recordId,
+      ),
     ).toEqual([id])
     await patch(ada, `/api/notes/${id}`, { content: 'an axolotl' })
     await follow()
@@ -129,7 +131,7 @@ describe('after a change, the search index', () => {
     const grace = await member(t, ada, 'member')
     const [own, colleagues] = [await mcpToken(t, ada), await mcpToken(t, grace, { organizationId: ada.organizationId })]
     const asToken = async (token: string) =>
-      (await hybrid(await ctxOf(t, token), { text: 'pangolin', limit: 5 }, undefined)).map((h) => h.recordId)
+      (await searchHybrid(await ctxOf(t, token), { text: 'pangolin', limit: 5 }, undefined)).map((h) => h.recordId)
     const id = await note(ada, { content: 'a pangolin', scope: 'team' })
     await follow()
     expect(await find(grace, 'pangolin')).toEqual([id])
@@ -151,7 +153,7 @@ describe('after a change, the search index', () => {
 
   test('compares whole plans, and the records of an epic or a project', async () => {
     const home = await project()
-    const compared = () => compare(systemCtx(t), { projectId: home.id })
+    const compared = () => compareAllRecords(systemCtx(t), { projectId: home.id })
     const plan = {
       epics: [{ title: 'Okapi epic', stories: [{ title: 'Okapi story', tasks: [{ title: 'Okapi task' }] }] }],
     }
@@ -232,7 +234,7 @@ describe('indexing', () => {
   })
 
   const changed = (subjectId: string, type = 'note.updated') =>
-    insertEvent({ ...happened(t.app.instanceId, type), subjectId, organizationId: ada.organizationId })
+    insertEvent({ ...makeEvent(t.app.instanceId, type), subjectId, organizationId: ada.organizationId })
 
   test.skipIf(process.env.TEST_DB !== 'postgres')(
     'does not wait for an event that is committed late, and does not miss it',
@@ -286,7 +288,7 @@ describe('indexing', () => {
     await follow()
     expect(JSON.parse((await position()) as string).high).toBeLessThan(99999999999)
     expect(await jobsFor('all')).toBe(1)
-    await compare(systemCtx(t), {})
+    await compareAllRecords(systemCtx(t), {})
     expect(await find(ada, 'saola')).toEqual([id])
     const later = await post('vaquita')
     await follow()
@@ -297,7 +299,7 @@ describe('indexing', () => {
     const id = await post('thylacine')
     await follow()
     await t.app.driver.query('update notes set deleted_at = now() where id = $1', [id])
-    await compare(systemCtx(t), {})
+    await compareAllRecords(systemCtx(t), {})
     expect(await passagesOf(id)).toEqual([])
   })
 
@@ -365,7 +367,7 @@ test('a running server indexes a record soon after the write', async () => {
     const who = await person(own)
     const { id } = made<{ id: string }>(await who.fetch('POST', '/api/notes', { title: 'Ibex', scope: 'team' }))
     const found = async () =>
-      (await hybrid(await who.ctx(), { text: 'ibex', limit: 5 }, undefined)).map((hit) => hit.recordId)
+      (await searchHybrid(await who.ctx(), { text: 'ibex', limit: 5 }, undefined)).map((hit) => hit.recordId)
     const until = Date.now() + 60_000
     while ((await found()).length === 0 && Date.now() < until) await Bun.sleep(20)
     expect(await found()).toEqual([id])

@@ -98,7 +98,7 @@ describe('ending a login session', () => {
     const ada = await person(t)
     const other = (await login(t, ada.email)).body
     expect((await me(t, other.token)).status).toBe(200)
-    const ended = await t.app.auth.look(other.token)
+    const ended = await t.app.auth.lookUp(other.token)
     let told = false
     const stop = t.app.auth.watch((concerns) => {
       told ||= concerns(ended)

@@ -4,7 +4,7 @@ import { write } from '../../src/action.ts'
 import { machine } from '../../src/auth/policy.ts'
 import { createSeal } from '../../src/auth/seal.ts'
 import { events } from '../../src/events/table.ts'
-import type { Message } from '../../src/features/mail/message.ts'
+import type { MailMessage } from '../../src/features/mail/message.ts'
 import type { OutboxPage } from '../../src/features/mail/schema.ts'
 import { outbox, queueMail, send as sendMail, wipeMail, wipeStale } from '../../src/features/mail/service.ts'
 import { mailBatch } from '../../src/features/notifications/announcement-mail.ts'
@@ -37,13 +37,13 @@ import {
 import { expectRefusal, failure, ownApp, TestClock, watch } from './support.ts'
 
 const minutes = (t: TestApp, n: number): string => new Date(t.app.clock().getTime() + n * 60_000).toISOString()
-const put = write('test.put', machine, async (ctx, message: Message): Promise<void> => queueMail(ctx, message))
+const put = write('test.put', machine, async (ctx, message: MailMessage): Promise<void> => queueMail(ctx, message))
 const wipe = write(
   'test.wipe',
   machine,
   async (ctx, { to, kind }: { to: string; kind: string }): Promise<void> => wipeMail(ctx, to, kind),
 )
-const mailFor = (t: TestApp, to: string, over: Partial<Message> = {}): Message => ({
+const mailFor = (t: TestApp, to: string, over: Partial<MailMessage> = {}): MailMessage => ({
   to,
   kind: 'code',
   subject: 'Hello',

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { filterHtml } from '../../src/pages/filter-html.ts'
-import { keptHtml, MarkdownThread } from '../../src/pages/markdown.ts'
-import { renderMarkdown, showSource } from '../../src/pages/render-markdown.ts'
+import { cachedHtml, MarkdownThread } from '../../src/pages/markdown.ts'
+import { renderMarkdown, sourceHtml } from '../../src/pages/render-markdown.ts'
 import { hasLongBlock } from '../../src/text/markdown-limits.ts'
-import { merged } from '../../src/web/routes/note/merging.ts'
+import { mergeTexts } from '../../src/web/routes/note/merge.ts'
 import { markdownPieces, textOf } from '../contract/nasty-values.ts'
 import { person, sharedApp, unique } from '../support/app.ts'
 import { longestStretch, mainThread, slowness } from '../support/cpu.ts'
@@ -128,7 +128,7 @@ describe('renderMarkdown', () => {
 
   test('shows a text as plain text if its HTML would be too large', () => {
     const rows = `${'>'.repeat(32)}a\n\n`.repeat(7000)
-    expect(renderMarkdown(rows, true)).toBe(showSource(rows))
+    expect(renderMarkdown(rows, true)).toBe(sourceHtml(rows))
   })
 
   test('shows deeper quotes and longer tables as text, and keeps what people write', () => {
@@ -154,7 +154,7 @@ describe('limits shared with the dashboard', () => {
   test('resolve an edit conflict of very different notes without comparing every line', () => {
     const lines = (word: string) => Array.from({ length: 60_000 }, (_, n) => `${word}${n}`).join('\n')
     const [base, mine, theirs] = [lines('a'), lines('b'), lines('c')]
-    expect(merged(base, mine, theirs)).toBe(`${theirs}\n${mine}\n`)
+    expect(mergeTexts(base, mine, theirs)).toBe(`${theirs}\n${mine}\n`)
   }, 30_000)
 })
 
@@ -162,7 +162,7 @@ describe('MarkdownThread', () => {
   test('shows a text as plain text if rendering takes too long, and renders the next one', async () => {
     const thread = new MarkdownThread(0)
     const texts = ['one', 'two'].map((word) => `# ${word}\n\n`.repeat(8000))
-    expect(await Promise.all(texts.map((text) => thread.render(text, true)))).toEqual(texts.map(showSource))
+    expect(await Promise.all(texts.map((text) => thread.render(text, true)))).toEqual(texts.map(sourceHtml))
     expect(await new MarkdownThread().render('# one', true)).toBe('<h2 id="md-one">one</h2>\n')
   })
 
@@ -177,9 +177,9 @@ describe('keptHtml', () => {
   test('shows a text as plain text while too many wait, and renders it when it is requested again', async () => {
     const text = (n: number) => `# ${n}\n\n${'word '.repeat(5000)}`
     const texts = Array.from({ length: 60 }, (_, n) => text(n))
-    const request = (n: number) => keptHtml(`many ${n}`, texts[n] ?? '', true)
+    const request = (n: number) => cachedHtml(`many ${n}`, texts[n] ?? '', true)
     const first = await Promise.all(texts.map((_, n) => request(n)))
-    expect(first[59]).toBe(showSource(text(59)))
+    expect(first[59]).toBe(sourceHtml(text(59)))
     expect(await request(59)).toStartWith('<h2 id="md-59">59</h2>')
   })
 })

@@ -6,7 +6,7 @@ import { system } from '../../src/auth/actor.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Driver } from '../../src/db/driver.ts'
 import * as memory from '../../src/features/memory/service.ts'
-import { patience } from '../../src/features/memory/similar.ts'
+import { vectorPatience } from '../../src/features/memory/similar.ts'
 import { burstOf } from '../../src/features/search/indexing/burst.ts'
 import { askForVectors, embedMissing } from '../../src/features/search/indexing/embed.ts'
 import { passageSigns, passages, passageVectors } from '../../src/features/search/table.ts'
@@ -31,7 +31,7 @@ const meaning = (text: string, size: number): number[] => {
   return vector
 }
 
-const PATIENCE_MS = patience.ms
+const PATIENCE_MS = vectorPatience.ms
 /** A busy machine may need longer for a vector that comes at once. */
 const LONG_MS = 60_000
 
@@ -40,7 +40,7 @@ let t: TestApp
 let ada: Person
 let projectId: string
 beforeAll(async () => {
-  patience.ms = LONG_MS
+  vectorPatience.ms = LONG_MS
   server = new EmbeddingServer()
   server.vectors = (text) => meaning(text, 5)
   t = await ownApp(undefined, { EMBEDDINGS_URL: server.url, EMBEDDINGS_MODEL: 'small', EMBEDDINGS_DIMENSIONS: '5' })
@@ -48,7 +48,7 @@ beforeAll(async () => {
   projectId = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('P') })).body.id
 })
 afterAll(async () => {
-  patience.ms = PATIENCE_MS
+  vectorPatience.ms = PATIENCE_MS
   await t.close()
   await server.stop()
 })
@@ -79,9 +79,9 @@ const found = async (query: string, app: App = t.app) => {
 const hanging = () => {
   const { promise, resolve } = Promise.withResolvers<Response>()
   server.answer = () => promise
-  patience.ms = PATIENCE_MS
+  vectorPatience.ms = PATIENCE_MS
   return () => {
-    patience.ms = LONG_MS
+    vectorPatience.ms = LONG_MS
     server.answer = undefined
     resolve(new Response('late', { status: 500 }))
   }
@@ -91,7 +91,7 @@ test('the model waits while many records are being changed', async () => {
   const memory = await store('stored in the midst of many others')
   await t.app.db.delete(passageVectors)
   const burst = burstOf(t.app)
-  for (let i = 0; i < 20; i++) burst.changed()
+  for (let i = 0; i < 20; i++) burst.noteChange()
   const { vectors } = server
   const seen: boolean[] = []
   server.vectors = (...asked) => {

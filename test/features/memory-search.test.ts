@@ -3,9 +3,9 @@ import { write } from '../../src/action.ts'
 import { machine } from '../../src/auth/policy.ts'
 import type { MemoryCreate, MemoryHits, MemoryStored } from '../../src/features/memory/schema.ts'
 import * as memory from '../../src/features/memory/service.ts'
-import { hybrid } from '../../src/features/search/hybrid.ts'
+import { searchHybrid } from '../../src/features/search/hybrid.ts'
 import { catchUp } from '../../src/features/search/indexing/indexing.ts'
-import { type Made, putPassages, putVectors } from '../../src/features/search/indexing/passages.ts'
+import { type EmbeddedPassage, putPassages, putVectors } from '../../src/features/search/indexing/passages.ts'
 import { apiKey, type Person, person, systemCtx, type TestApp, unique } from '../support/app.ts'
 import { ctxOf, ownApp, TestClock, times } from './support.ts'
 
@@ -172,7 +172,7 @@ describe('a query', () => {
     const { id } = await store(ada, { content: 'The bittern booms.', scopeId: home.id })
     const text = `bittern ${times(1500, (i) => `filler${i}`).join(' ')}`
     expect(text.length).toBeGreaterThan(10_000)
-    const hits = await hybrid(await ada.ctx(), { text, limit: 3 }, undefined)
+    const hits = await searchHybrid(await ada.ctx(), { text, limit: 3 }, undefined)
     expect(hits.every((hit) => hit.recordId === id)).toBe(true)
     expect((await ada.fetch('POST', '/api/memories/search', { query: text })).status).toBe(422)
   })
@@ -190,7 +190,7 @@ describe('search for memories', () => {
     for (let i = 0; i < 30; i++)
       await store(mallory, { content: 'avocet avocet avocet', scopeId: theirs.id, embedding: at(1 - i * 0.001) })
     const mine = await store(ada, { content: 'One avocet among others.', scopeId: home.id, embedding: at(0.4) })
-    const hits = await hybrid(await ada.ctx(), { text: 'avocet', limit: 10 }, queryVector)
+    const hits = await searchHybrid(await ada.ctx(), { text: 'avocet', limit: 10 }, queryVector)
     expect(hits.map((hit) => hit.recordId)).toEqual([mine.id])
     expect(hits[0]?.meaning).toBeCloseTo(0.4, 4)
   })
@@ -202,7 +202,7 @@ describe('search for memories', () => {
     await store(ada, { content: 'Beta.', scopeId: home.id, embedding: at(0.05) })
     const worded = await store(ada, { content: 'Gamma curlew.', scopeId: home.id, embedding: at(0.05, 2) })
     const found = async (text: string) =>
-      (await hybrid(await ada.ctx(), { text, ...place }, queryVector)).map((hit) => hit.recordId)
+      (await searchHybrid(await ada.ctx(), { text, ...place }, queryVector)).map((hit) => hit.recordId)
     expect(await found('something else')).toEqual([close.id])
     expect(await found('curlew')).toEqual([close.id, worded.id])
   })
@@ -247,7 +247,7 @@ describe('search in many memories', () => {
           at: ctx.now,
         })),
       )
-      const made: Made[] = ids.map((id, i) => ({
+      const made: EmbeddedPassage[] = ids.map((id, i) => ({
         id,
         // The nearest has the signs of the query, as near ones have.
         vector: Float32Array.from(
@@ -262,13 +262,13 @@ describe('search in many memories', () => {
     const home = await projectOf(ada)
     await fill(systemCtx(t), { home: home.id, organizationId: ada.organizationId })
     const ctx = await ada.ctx()
-    const first = (await hybrid(ctx, { text: 'nothing', projectId: home.id, limit: 1 }, queryVector))[0]
+    const first = (await searchHybrid(ctx, { text: 'nothing', projectId: home.id, limit: 1 }, queryVector))[0]
     expect(first?.meaning).toBeCloseTo(0.99, 4)
-    const worded = await hybrid(ctx, { text: 'common needle', projectId: home.id, limit: 3 }, undefined)
+    const worded = await searchHybrid(ctx, { text: 'common needle', projectId: home.id, limit: 3 }, undefined)
     expect(worded[0]?.content).toBe('the needle in it')
-    const both = await hybrid(ctx, { text: 'needle', projectId: home.id, limit: 2 }, queryVector)
+    const both = await searchHybrid(ctx, { text: 'needle', projectId: home.id, limit: 2 }, queryVector)
     expect(both.map((hit) => hit.content)).toContain('the needle in it')
-    expect(await hybrid(await mallory.ctx(), { text: 'needle', limit: 5 }, queryVector)).not.toContainEqual(
+    expect(await searchHybrid(await mallory.ctx(), { text: 'needle', limit: 5 }, queryVector)).not.toContainEqual(
       expect.objectContaining({ content: 'the needle in it' }),
     )
   })

@@ -5,7 +5,7 @@ import type { Now } from '../../src/features/now/schema.ts'
 import type { Timeline } from '../../src/features/sessions/timeline-schema.ts'
 import type { Task } from '../../src/features/tasks/schema.ts'
 import { callMinutes, tasks } from '../../src/features/tasks/table.ts'
-import { purge } from '../../src/features/upkeep/service.ts'
+import { purgeExpired } from '../../src/features/upkeep/service.ts'
 import type { McpClient } from '../mcp/support.ts'
 import { type Person, systemCtx } from '../support/app.ts'
 import { expectRefusal } from './support.ts'
@@ -251,12 +251,12 @@ test('calls are stored for 30 days', async () => {
   clock.forward({ seconds: 30 })
   told(await client.call('get_task', { task: made.key }))
   while ((await storedCalls(credential)).reduce((a, b) => a + b, 0) < 2) await Bun.sleep(10)
-  await purge(systemCtx(t), {})
+  await purgeExpired(systemCtx(t), {})
   expect(await storedCalls(credential)).not.toEqual([])
   await t.app.db
     .update(callMinutes)
     .set({ minute: sql`${callMinutes.minute} - interval '31 days'` })
     .where(eq(callMinutes.credentialId, credential))
-  await purge(systemCtx(t), {})
+  await purgeExpired(systemCtx(t), {})
   expect(await storedCalls(credential)).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Role } from '../../src/auth/policy.ts'
-import { atLeast, roles } from '../../src/auth/policy.ts'
+import { isAtLeast, roles } from '../../src/auth/policy.ts'
 import { addMember } from '../../src/features/admin/teams.ts'
 import type { Note } from '../../src/features/notes/schema.ts'
 import type { Member, MemberPage, Organization, OrganizationPage } from '../../src/features/organizations/schema.ts'
@@ -325,7 +325,7 @@ describe('the members of a team', () => {
             role: to,
           })
           // Of a new admin or owner every owner is told who did not do it: Ada, or the new owner.
-          const told = atLeast(to, 'admin') && !atLeast(from, to) && (actor === 'admin' || to === 'owner')
+          const told = isAtLeast(to, 'admin') && !isAtLeast(from, to) && (actor === 'admin' || to === 'owner')
           const types = ['member.role_changed', ...(told ? ['notification.created'] : [])]
           const [event] = await expectEvents(t, answer, ...types)
           expect(event).toMatchObject({ organizationId: team.id, data: { userId: target.userId, from, to } })
@@ -341,7 +341,7 @@ describe('the members of a team', () => {
       await add(team, target, role)
       for (const actor of ['viewer', 'member', 'admin', 'owner'] as const) {
         const answer = await by[actor].fetch('DELETE', path)
-        if (actor !== 'owner' && !(actor === 'admin' && !atLeast(role, 'owner'))) {
+        if (actor !== 'owner' && !(actor === 'admin' && !isAtLeast(role, 'owner'))) {
           await expectRefusal(t, answer, 403, 'forbidden')
           continue
         }

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Tree } from '../../src/features/planning/schema.ts'
-import { recordsChanged } from '../../src/records/changed.ts'
+import { recordsChanged } from '../../src/records/synced-changes.ts'
 import { type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 
 let t: TestApp

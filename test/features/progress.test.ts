@@ -3,8 +3,8 @@ import type { Progress, Tree } from '../../src/features/planning/schema.ts'
 import type { Project, ProjectDetail, ProjectPage } from '../../src/features/projects/schema.ts'
 import type { Epic, Story } from '../../src/features/stories/schema.ts'
 import type { Task } from '../../src/features/tasks/schema.ts'
-import { counts } from '../../src/features/upkeep/counts.ts'
-import { purge } from '../../src/features/upkeep/service.ts'
+import { checkTaskCounts } from '../../src/features/upkeep/counts.ts'
+import { purgeExpired } from '../../src/features/upkeep/service.ts'
 import type { FeaturePage } from '../../src/features/workflow/schema.ts'
 import { systemCtx } from '../support/app.ts'
 import {
@@ -71,7 +71,7 @@ describe('the progress of a project', () => {
     await patch(owner, fourth, { status: 'todo' })
     await patch(owner, first, { status: 'in_progress' })
     expect(await last(team, project)).toMatchObject({ scope: 4, done: 1, people: 0, agents: 1 })
-    expect(await counts(t.app.driver, false)).toMatchObject({ ok: true })
+    expect(await checkTaskCounts(t.app.driver, false)).toMatchObject({ ok: true })
     expect((await progressOf(team, project, 366)).days).toHaveLength(366)
     expect((await owner.fetch('GET', `/api/projects/${project.id}/progress?days=367`)).status).toBe(422)
     expect((await team.stranger.fetch('GET', `/api/projects/${project.id}/progress`)).status).toBe(404)
@@ -87,12 +87,12 @@ describe('the progress of a project', () => {
     expect(await rowsOf(project)).toBeLessThan(141)
     await happened(task, 5, null)
     await t.app.driver.query('update task_days set day = day - 5 where project_id = $1::uuid', [project.id])
-    await counts(t.app.driver, true)
-    await purge(systemCtx(t), {})
+    await checkTaskCounts(t.app.driver, true)
+    await purgeExpired(systemCtx(t), {})
     expect(await rowsOf(project)).toBe(1)
     await t.app.driver.query('update task_days set scope = 7 where project_id = $1::uuid', [project.id])
-    expect(await counts(t.app.driver, false)).toMatchObject({ ok: false })
-    expect(await counts(t.app.driver, true)).toMatchObject({ ok: true })
+    expect(await checkTaskCounts(t.app.driver, false)).toMatchObject({ ok: false })
+    expect(await checkTaskCounts(t.app.driver, true)).toMatchObject({ ok: true })
     expect(await last(team, project)).toMatchObject({ scope: 1 })
   })
 })

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { ProjectDetail } from '../../src/features/projects/schema.ts'
 import type { Task } from '../../src/features/tasks/schema.ts'
-import { readiness } from '../../src/features/upkeep/readiness.ts'
+import { checkReadiness } from '../../src/features/upkeep/readiness.ts'
 import type { Person } from '../support/app.ts'
 import {
   complete,
@@ -269,9 +269,9 @@ describe('the stored readiness of tasks', () => {
     await t.app.driver.query('update tasks set has_open_blockers = not has_open_blockers where project_id = $1::uuid', [
       project.id,
     ])
-    expect(await readiness(t.app.driver, false)).toMatchObject({ ok: false, said: 'wrong for 2 tasks' })
-    expect(await readiness(t.app.driver, true)).toMatchObject({ ok: true, said: 'corrected for 2 tasks' })
+    expect(await checkReadiness(t.app.driver, false)).toMatchObject({ ok: false, said: 'wrong for 2 tasks' })
+    expect(await checkReadiness(t.app.driver, true)).toMatchObject({ ok: true, said: 'corrected for 2 tasks' })
     expect(await wrong(id)).toEqual([])
-    expect(await readiness(t.app.driver, false)).toMatchObject({ ok: true })
+    expect(await checkReadiness(t.app.driver, false)).toMatchObject({ ok: true })
   })
 })

@@ -5,7 +5,7 @@ import { records } from '../../src/all-features.ts'
 import { events } from '../../src/events/table.ts'
 import type { Link } from '../../src/features/links/schema.ts'
 import { paths } from '../../src/paths.ts'
-import { projectOf } from '../../src/records/kind.ts'
+import { projectColumn } from '../../src/records/kind.ts'
 import { kindInfo, type RecordName, recordNames, recordPathIn } from '../../src/records/names.ts'
 import { mcpToken, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { type MadeRecord, oneOfEach, titled } from '../support/records.ts'
@@ -70,7 +70,7 @@ test('the address of each kind with a path has a dashboard page that names one r
 })
 
 test.each(kinds)('events about a record of kind %s belong to its team and its project', async (kind, record) => {
-  const projectId = projectOf(record)
+  const projectId = projectColumn(record)
   const columns = { organizationId: record.table.organizationId, ...(projectId && { projectId }) }
   const [row] = await t.app.db.select(columns).from(record.table).where(eq(record.table.id, made[kind].id))
   const found = await t.app.db

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { inline, merged, quotedBlock } from '../../src/features/repositories/agents-text.ts'
+import { inlineText, mergeGeneratedText, quotedBlock } from '../../src/features/repositories/agents-text.ts'
 import {
   type AgentsFile,
   type AgentsFileMade,
@@ -143,7 +143,7 @@ describe('AGENTS.md', () => {
     ['@a', '\\@a'],
     ['a\u202eb|c', 'ab\\|c'],
     ['\\`x`', '\\\\\\`x\\`'],
-  ])('writes %p on one line as %p', (given, expected) => expect(inline(given)).toBe(expected))
+  ])('writes %p on one line as %p', (given, expected) => expect(inlineText(given)).toBe(expected))
 
   test.each([
     ['a\r\n# b', '> a\n> # b'],
@@ -159,13 +159,15 @@ describe('AGENTS.md', () => {
 
   test('keeps the text that people wrote around its section', () => {
     const text = '<!-- tutti:begin -->\n\nnew\n\n<!-- tutti:end -->\n'
-    expect(merged(undefined, text, 'agents')).toBe(text)
-    expect(merged(' \n', text, 'agents')).toBe(text)
-    expect(merged('# Mine\n', text, 'agents')).toBe(`# Mine\n\n${text}`)
+    expect(mergeGeneratedText(undefined, text, 'agents')).toBe(text)
+    expect(mergeGeneratedText(' \n', text, 'agents')).toBe(text)
+    expect(mergeGeneratedText('# Mine\n', text, 'agents')).toBe(`# Mine\n\n${text}`)
     const before = '# Mine\n\n<!-- tutti:begin -->\nold\n<!-- tutti:end -->\n\n# More\n'
-    expect(merged(before, text, 'agents')).toBe(`# Mine\n\n${text.trimEnd()}\n\n# More\n`)
-    expect(merged(merged(before, text, 'agents'), text, 'agents')).toBe(merged(before, text, 'agents'))
-    expect(merged('<!-- tutti:end --> odd <!-- tutti:begin -->', text, 'agents')).toContain(
+    expect(mergeGeneratedText(before, text, 'agents')).toBe(`# Mine\n\n${text.trimEnd()}\n\n# More\n`)
+    expect(mergeGeneratedText(mergeGeneratedText(before, text, 'agents'), text, 'agents')).toBe(
+      mergeGeneratedText(before, text, 'agents'),
+    )
+    expect(mergeGeneratedText('<!-- tutti:end --> odd <!-- tutti:begin -->', text, 'agents')).toContain(
       `odd <!-- tutti:begin -->\n\n${text}`,
     )
   })

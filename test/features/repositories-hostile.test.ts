@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type { Problem } from '../../src/errors.ts'
 import type { Repository, RepositoryPage } from '../../src/features/repositories/schema.ts'
-import { fileName } from '../../src/outside/codehosts/host-address.ts'
+import { requireSafePath } from '../../src/outside/codehosts/host-address.ts'
 import { call, logged, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
 import { type FakeCodeHost, type FakeRepository, fakeRepositoryHost } from '../support/code-host.ts'
 import { asIfPublic, certificateFor, PUBLIC } from '../support/tls.ts'
@@ -316,7 +316,7 @@ test.each([
   ['C:/AGENTS.md'],
   ['x'.repeat(301)],
 ])('the file name %p is refused', (path) => {
-  expect(() => fileName(path)).toThrow('must be inside the repository')
+  expect(() => requireSafePath(path)).toThrow('must be inside the repository')
 })
 
 test.each([
@@ -325,4 +325,4 @@ test.each([
   ['.cursor/rules/tutti.mdc'],
   ['.gitignore'],
   ['docs/a..b.md'],
-])('the file name %p is accepted', (path) => expect(fileName(path)).toBe(path))
+])('the file name %p is accepted', (path) => expect(requireSafePath(path)).toBe(path))

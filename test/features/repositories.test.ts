@@ -6,7 +6,7 @@ import type {
   RepositoryDetail,
   RepositoryPage,
 } from '../../src/features/repositories/schema.ts'
-import { saveToken } from '../../src/outside/codehosts/host-address.ts'
+import { saveTokenStep } from '../../src/outside/codehosts/host-address.ts'
 import type { Hosted } from '../../src/outside/codehosts/schema.ts'
 import { ways } from '../mcp/support.ts'
 import { logged, mcpToken, member, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
@@ -97,7 +97,7 @@ describe.each(kinds)('a repository at %s', (kind) => {
     // A colleague sees the repository here, but has no token for its host.
     const grace = await member(t, ada, 'member')
     const refused = await expectRefusal(t, await grace.fetch('POST', path, { prompt: 'folder?' }), 403, 'forbidden')
-    expect(refused.next).toEqual([saveToken(kind)])
+    expect(refused.next).toEqual([saveTokenStep(kind)])
     await expectRefusal(t, await grace.fetch('POST', path, again), 404, 'not_found')
   })
 
@@ -182,7 +182,7 @@ describe.each(kinds)('a repository at %s', (kind) => {
   test('that is private needs the caller’s own token, which is sent only to its host and never shown', async () => {
     there.private = true
     const stranger = await expectRefusal(t, await connect(ada), 404, 'not_found')
-    expect(stranger.next).toEqual([saveToken(kind)])
+    expect(stranger.next).toEqual([saveTokenStep(kind)])
     const secret = await save(ada, kind)
     host.asked.length = 0
     const made = await connect(ada)
@@ -304,7 +304,7 @@ describe.each(kinds)('a repository at %s', (kind) => {
     }
     const missing = await expectRefusal(t, await ada.fetch('POST', `/api/repos/${id}/pulls`, wanted), 403, 'forbidden')
     expect(missing.detail).toContain(`You have no token saved for ${new URL(host.url).host}.`)
-    expect(missing.next).toEqual([saveToken(kind)])
+    expect(missing.next).toEqual([saveTokenStep(kind)])
     expect(there.pulls).toEqual([])
     await save(ada, kind)
     const opened = await ada.fetch<PullOpened>('POST', `/api/repos/${id}/pulls`, wanted)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { tokensOf } from '../../src/text/token-estimate.ts'
+import { estimateTokens } from '../../src/text/token-estimate.ts'
 import { connectionClosed, type McpClient, ways, withBriefText } from '../mcp/support.ts'
 import { mcpToken, member, person, type TestApp, testApp, unique } from '../support/app.ts'
 import { TestClock } from './support.ts'
@@ -109,7 +109,7 @@ describe.each(ways3)('an agent connected by %s', (way) => {
     const again = await connect(token, way)
     const { brief, status } = await use(again, 'resume_session')
     expect(status).toBeUndefined()
-    expect(tokensOf(brief.text)).toBeLessThanOrEqual(1000)
+    expect(estimateTokens(brief.text)).toBeLessThanOrEqual(1000)
     expect(brief.text.match(/^## .*$/gm)?.map((line) => line.replace(/( since| in [A-Z]).*/, ''))).toEqual([
       '## Where you left off',
       `## Your task: ${key}`,

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import type { SQL } from 'drizzle-orm'
 import { loadConfig } from '../../src/config.ts'
-import { cited } from '../../src/features/search/cited.ts'
+import { cleanWithCitations } from '../../src/features/search/citations.ts'
 import { embedMissing } from '../../src/features/search/indexing/embed.ts'
 import type { Answer } from '../../src/features/search/schema.ts'
-import { complete } from '../../src/outside/chat.ts'
+import { completeChat } from '../../src/outside/chat.ts'
 import { apiKey, call, member, type Person, person, systemCtx, type TestApp } from '../support/app.ts'
 import { ModelServer } from '../support/models.ts'
 import { allowing } from '../support/timing.ts'
@@ -286,7 +286,7 @@ describe('an answer with a chat model', () => {
       env: { DATA_DIR: '/nowhere', CHAT_URL: models.url, CHAT_MODEL: 'talker', CHAT_KEY: KEY },
     })
     models.reply = Response.json({ error: `bad key ${KEY}` }, { status: 401 })
-    const error = (await failure(complete(config, []))) as Error
+    const error = (await failure(completeChat(config, []))) as Error
     expect(String(error.cause)).toContain('bad key [redacted]')
     expect(Bun.inspect(error)).not.toContain(KEY)
   })
@@ -375,14 +375,14 @@ test.each([
   ['<think>never ends [1]', '', []],
   ['a\u202eb\u0007c [3]', 'abc [3]', [3]],
 ])('the answer %j is cleaned to %j', (said, answer, citations) => {
-  expect(cited(said, { sources: 3 })).toEqual({ answer, citations })
+  expect(cleanWithCitations(said, { sources: 3 })).toEqual({ answer, citations })
 })
 
 test.each(['[', '![', '[1', '[1](', '【', '<think>', '[1,', '](', '[[1]'])(
   'cleaning an answer with %s a hundred thousand times is fast',
   (part) => {
     const started = performance.now()
-    cited(part.repeat(100_000), { sources: 3 })
+    cleanWithCitations(part.repeat(100_000), { sources: 3 })
     expect(performance.now() - started).toBeLessThan(allowing(1000))
   },
 )

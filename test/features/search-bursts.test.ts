@@ -13,15 +13,15 @@ test('a burst is ten changes within a second, and ends when they stop', async ()
   expect(burst.isOn).toBe(false)
   for (let i = 0; i < 10; i++) {
     expect(burst.isOn).toBe(false)
-    burst.changed()
+    burst.noteChange()
     time.now += 10
   }
   expect(burst.isOn).toBe(true)
   let over = false
-  const waiting = burst.over().then(() => {
+  const waiting = burst.whenOver().then(() => {
     over = true
   })
-  await burst.over({ longest: 0 })
+  await burst.whenOver({ longest: 0 })
   expect(over).toBe(false)
   time.now += 1000
   await waiting
@@ -30,15 +30,15 @@ test('a burst is ten changes within a second, and ends when they stop', async ()
 
 test('changes at a slow pace are not a burst', () => {
   const { time, burst } = withClock()
-  for (let i = 0; i < 100; i++, time.now += 110) burst.changed()
+  for (let i = 0; i < 100; i++, time.now += 110) burst.noteChange()
   expect(burst.isOn).toBe(false)
 })
 
 test('a burst delays work for a limited time, and does not delay a stopping server', async () => {
   const { time, burst } = withClock()
-  for (let i = 0; i < 40; i++) burst.changed()
-  await burst.over({ signal: AbortSignal.abort() })
-  const waiting = burst.over({ longest: 300 })
+  for (let i = 0; i < 40; i++) burst.noteChange()
+  await burst.whenOver({ signal: AbortSignal.abort() })
+  const waiting = burst.whenOver({ longest: 300 })
   time.now += 300
   expect(burst.isOn).toBe(true)
   await waiting
@@ -47,10 +47,10 @@ test('a burst delays work for a limited time, and does not delay a stopping serv
 test('changes that continue for more than a minute are not a burst until there is a pause', () => {
   const { time, burst } = withClock()
   for (let i = 0; i < 700; i++, time.now += 90) {
-    burst.changed()
+    burst.noteChange()
     expect(burst.isOn).toBe(i >= 9 && (i - 9) * 90 < 60_000)
   }
   time.now += 2000
-  for (let i = 0; i < 10; i++) burst.changed()
+  for (let i = 0; i < 10; i++) burst.noteChange()
   expect(burst.isOn).toBe(true)
 })

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { newId } from '../../src/db/columns.ts'
-import { hybrid } from '../../src/features/search/hybrid.ts'
+import { searchHybrid } from '../../src/features/search/hybrid.ts'
 import { forgetIndexes, nearestIndexed, nearestStatement } from '../../src/features/search/indexing/vector-index.ts'
-import { checkIndexes, indexLarge, markLarge } from '../../src/features/search/large-owners.ts'
+import { checkIndexes, indexLargeOwners, markLargeOwners } from '../../src/features/search/large-owners.ts'
 import { type Person, person, systemCtx, type TestApp, testApp } from '../support/app.ts'
 
 /** A team with so many passages that its vectors have an index, with a threshold that a test can reach. */
@@ -52,7 +52,7 @@ if (process.env.TEST_DB === 'postgres') {
   test('an index is built, checked, and used by searches', async () => {
     const [exact] = await put([90.01])
     expect(await indexed(90)).toBeUndefined()
-    await indexLarge(systemCtx(t), limits)
+    await indexLargeOwners(systemCtx(t), limits)
     const [now, ef, , recall] = await state()
     expect([now, ef]).toEqual(['ready', 100])
     expect(Number(recall)).toBeGreaterThanOrEqual(0.95)
@@ -67,7 +67,7 @@ if (process.env.TEST_DB === 'postgres') {
     const { rows } = await tx.query(`explain ${nearestStatement(facts, 10).replaceAll('$1', "'[1,0,0]'")}`)
     await tx.rollback()
     expect(rows.join('\n')).toContain(name)
-    const hits = await hybrid(await ada.ctx(), { text: '', limit: 3 }, { model: model(), values: at(90) })
+    const hits = await searchHybrid(await ada.ctx(), { text: '', limit: 3 }, { model: model(), values: at(90) })
     expect(hits.map(({ recordId }) => recordId)).toContain(exact as string)
   })
 
@@ -75,7 +75,7 @@ if (process.env.TEST_DB === 'postgres') {
     const [fresh] = (await put([200.01], -0.1)) as [string]
     expect(await indexed(200, -0.1)).toContain(fresh)
     const before = Number((await state())[2])
-    await markLarge(systemCtx(t), {})
+    await markLargeOwners(systemCtx(t), {})
     expect(Number((await state())[2])).toBeGreaterThan(before)
     expect(await one('select owner from passage_vectors where passage_id = $1', [fresh])).toEqual([ada.organizationId])
     forgetIndexes(t.app)
@@ -88,27 +88,27 @@ if (process.env.TEST_DB === 'postgres') {
     await checkIndexes(systemCtx(t), { queries: 3, recall: 2 })
     expect((await state()).slice(0, 2)).toEqual(['refused', 400])
     expect(await indexed(90)).toBeUndefined()
-    await indexLarge(systemCtx(t), limits)
+    await indexLargeOwners(systemCtx(t), limits)
     expect((await state())[0]).toBe('refused')
     expect(await indexNames()).toEqual([])
   })
 
   test('the index of an owner who is no longer large is dropped by the next run', async () => {
     await t.app.driver.query('delete from vector_indexes')
-    await indexLarge(systemCtx(t), limits)
+    await indexLargeOwners(systemCtx(t), limits)
     expect((await state())[0]).toBe('ready')
-    await indexLarge(systemCtx(t), { ...limits, above: 10 * PASSAGES })
+    await indexLargeOwners(systemCtx(t), { ...limits, above: 10 * PASSAGES })
     expect(await state()).toEqual([])
     expect(await indexNames()).toHaveLength(1)
-    await indexLarge(systemCtx(t), { ...limits, above: 10 * PASSAGES })
+    await indexLargeOwners(systemCtx(t), { ...limits, above: 10 * PASSAGES })
     expect(await indexNames()).toEqual([])
   })
 } else
   test('the embedded database has no such indexes, and searches as before', async () => {
     const [exact] = await put([90.01])
-    await indexLarge(systemCtx(t), limits)
+    await indexLargeOwners(systemCtx(t), limits)
     expect(await indexNames()).toEqual([])
     expect(await indexed(90)).toBeUndefined()
-    const hits = await hybrid(await ada.ctx(), { text: '', limit: 3 }, { model: model(), values: at(90) })
+    const hits = await searchHybrid(await ada.ctx(), { text: '', limit: 3 }, { model: model(), values: at(90) })
     expect(hits.map(({ recordId }) => recordId)).toContain(exact as string)
   })

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Suggestions } from '../../src/features/search/schema.ts'
-import { slips } from '../../src/features/search/suggest.ts'
+import { countTypos } from '../../src/features/search/suggest.ts'
 import { apiKey, call, member, type Person, person, type TestApp, testApp } from '../support/app.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { indexed, newProject, write } from './search-support.ts'
@@ -177,11 +177,11 @@ test.each([
   ['abc', '', 3],
   ['kitten', 'sitting', 3],
 ])('the typing distance from %s to %s is %d', (a, b, n) => {
-  expect([slips(a, b), slips(b, a)]).toEqual([n, n])
+  expect([countTypos(a, b), countTypos(b, a)]).toEqual([n, n])
 })
 
 test('the typing distance to a prefix ignores the rest of the word', () => {
-  expect(slips('depl', 'deployment', true)).toBe(0)
-  expect(slips('dpel', 'deployment', true)).toBe(1)
-  expect(slips('deployment', 'depl', true)).toBe(6)
+  expect(countTypos('depl', 'deployment', true)).toBe(0)
+  expect(countTypos('dpel', 'deployment', true)).toBe(1)
+  expect(countTypos('deployment', 'depl', true)).toBe(6)
 })

@@ -1,7 +1,7 @@
 import { eq, inArray } from 'drizzle-orm'
 import type { Note, NoteCreate } from '../../src/features/notes/schema.ts'
 import type { Project, ProjectCreate } from '../../src/features/projects/schema.ts'
-import { catchUp, compare } from '../../src/features/search/indexing/indexing.ts'
+import { catchUp, compareAllRecords } from '../../src/features/search/indexing/indexing.ts'
 import type { FoundGroups, Part } from '../../src/features/search/schema.ts'
 import { jobs } from '../../src/jobs/table.ts'
 import type { SearchName } from '../../src/records/names.ts'
@@ -11,7 +11,7 @@ import { type Person, systemCtx, type TestApp, unique } from '../support/app.ts'
 export async function indexed(t: TestApp): Promise<void> {
   while ((await catchUp(systemCtx(t), {})) !== 'done');
   const asked = await t.app.db.select({ data: jobs.data }).from(jobs).where(eq(jobs.name, 'search.compare'))
-  for (const { data } of asked) await compare(systemCtx(t), data as { projectId?: string })
+  for (const { data } of asked) await compareAllRecords(systemCtx(t), data as { projectId?: string })
   // Nobody runs the jobs that this started.
   await t.app.db.delete(jobs).where(inArray(jobs.name, ['search.compare', 'search.embed']))
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { newId } from '../../src/db/columns.ts'
 import type { Memory } from '../../src/features/memory/schema.ts'
-import { context } from '../../src/features/sessions/context.ts'
+import { getBriefContext } from '../../src/features/sessions/context.ts'
 import type { Context, Session, SessionBrief, SessionEnded, SessionPage } from '../../src/features/sessions/schema.ts'
 import * as sessions from '../../src/features/sessions/service.ts'
 import type { Task } from '../../src/features/tasks/schema.ts'
@@ -363,7 +363,7 @@ describe('a work session after a loss of access', () => {
     const { brief } = await sessions.resume(await ctx(), {})
     expect(says(brief.text)).toEqual([])
     expect(brief.text).toContain('«Mine»')
-    expect(says((await context(await ctx(), {})).brief.text)).toEqual([])
+    expect(says((await getBriefContext(await ctx(), {})).brief.text)).toEqual([])
     await sessions.checkpoint(await ctx(), { checkpoint: { nextStep: 'x' } })
     // It is not told to the whole team instead.
     expect(await sessions.end(await ctx(), { summary: 'What I did there.' })).toMatchObject({

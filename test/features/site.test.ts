@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
-import { runCommand } from '../../src/control/server.ts'
+import { runInProcess } from '../../src/control/server.ts'
 import type { AuditPage } from '../../src/features/admin/schema.ts'
 import type {
   Category,
@@ -137,8 +137,8 @@ describe('a page of the site', () => {
   })
 
   test('created with the command line is the operator’s in the audit log', async () => {
-    const page = await runCommand(t.app, pageCommands.create, { title: unique('By hand') })
-    const found = await runCommand(t.app, pageCommands.list, { slug: page.slug, limit: 1 })
+    const page = await runInProcess(t.app, pageCommands.create, { title: unique('By hand') })
+    const found = await runInProcess(t.app, pageCommands.list, { slug: page.slug, limit: 1 })
     expect(found.items.map(({ id }) => id)).toEqual([page.id])
     const { items } = (await admin.fetch<AuditPage>('GET', '/api/admin/audit?type=page.created&limit=1')).body
     expect(items[0]).toMatchObject({ subjectId: page.id, actor: { name: 'operator' } })

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { applyPatch } from 'diff'
-import { changeOf } from '../../src/features/specs/compare.ts'
+import { compareTexts } from '../../src/features/specs/compare.ts'
 import type { Change } from '../../src/features/specs/schema.ts'
 import { longestStretch } from '../support/cpu.ts'
 import { times } from './support.ts'
@@ -22,7 +22,7 @@ test('comparing two texts blocks the event loop for less than 50 ms', async () =
   ] as const) {
     let change: Change | undefined
     const compare = async () => {
-      change = await changeOf(a, b, names)
+      change = await compareTexts(a, b, names)
     }
     const longest = Math.min(await longestStretch(compare), await longestStretch(compare))
     expect(longest).toBeLessThan(50)
@@ -36,7 +36,7 @@ test('comparing two texts blocks the event loop for less than 50 ms', async () =
 test('comparing two texts gives a patch that can be applied, even if it is coarse', async () => {
   const lines = times(3000, (i) => `line ${i}`)
   const other = lines.map((line, i) => (i > 100 && i < 2900 ? `other ${line}` : line))
-  const { diff, added, removed } = await changeOf(lines.join('\n'), other.join('\n'), names)
+  const { diff, added, removed } = await compareTexts(lines.join('\n'), other.join('\n'), names)
   expect({ added, removed }).toEqual({ added: 2799, removed: 2799 })
   expect(applyPatch(lines.join('\n'), diff)).toBe(other.join('\n'))
 }, 300_000)

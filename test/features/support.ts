@@ -8,14 +8,14 @@ import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/db/index.ts'
 import type { ErrorCode, Problem } from '../../src/errors.ts'
-import { withActor } from '../../src/events/actor.ts'
+import { groupActor } from '../../src/events/actor.ts'
 import type { AppEvent } from '../../src/events/event.ts'
 import { events } from '../../src/events/table.ts'
 import { notificationSettled } from '../../src/features/notifications/events.ts'
 import { sessionBriefed } from '../../src/features/sessions/events.ts'
 import { createLog } from '../../src/log.ts'
 import type { OutboundOptions } from '../../src/outside/outbound.ts'
-import { recordsChanged } from '../../src/records/changed.ts'
+import { recordsChanged } from '../../src/records/synced-changes.ts'
 import { startHttp } from '../../src/server/server.ts'
 import type { Answer, Person, TestApp } from '../support/app.ts'
 import { migratedDatabase } from '../support/postgres.ts'
@@ -51,7 +51,7 @@ export async function expectEvents(
   const fired = list.filter((e) => e.requestId === requestId)
   const rows = await t.app.db.select().from(events).where(eq(events.requestId, requestId)).orderBy(events.seq)
   expect(fired.filter((e) => !isAlong(e)).map((e) => e.type)).toEqual(types)
-  expect(rows.map(({ seq: _, sessionId: __, ...row }) => withActor(row))).toEqual(fired)
+  expect(rows.map(({ seq: _, sessionId: __, ...row }) => groupActor(row))).toEqual(fired)
   return fired.filter((e) => !isAlong(e))
 }
 

@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from '../../cli/api/client.ts'
-import { passing } from '../../cli/api/profiles.ts'
+import { memoryCredentials } from '../../cli/api/profiles.ts'
 import { Copy } from '../../cli/copy/copy.ts'
-import { exchange, pull, push, register } from '../../cli/copy/exchange.ts'
+import { exchangeWithServer, pullChanges, pushChanges, registerDevice } from '../../cli/copy/exchange.ts'
+import { withIds } from '../../cli/copy/local-names.ts'
 import type { Row } from '../../cli/copy/mutation.ts'
-import { withIds } from '../../cli/copy/names.ts'
-import { Local } from '../../cli/copy/offline/local.ts'
+import { LocalApi } from '../../cli/copy/offline/local-api.ts'
 import { AppError } from '../../src/errors.ts'
 import { createToken, revokeToken } from '../../src/features/tokens/service.ts'
 import { type Person, person, sharedApp, type TestApp } from '../support/app.ts'
@@ -39,7 +39,7 @@ class Computer extends Client {
   cut: { path: string; when: 'before' | 'after' } | undefined
 
   constructor(readonly who: Person = ada) {
-    super(t.url, passing({ token: who.token }))
+    super(t.url, memoryCredentials({ token: who.token }))
     this.copy = new Copy({ server: t.url, userId: who.userId }, this.#file)
     this.copy.set('team', who.organizationId)
   }
@@ -59,10 +59,10 @@ class Computer extends Client {
     this.copy = new Copy({ server: t.url, userId: this.who.userId }, this.#file)
   }
 
-  sync = () => exchange(this.copy, this)
-  get local(): Local {
+  sync = () => exchangeWithServer(this.copy, this)
+  get local(): LocalApi {
     const { userId: id, email, organizationId } = this.who
-    return new Local(this.copy, { id, email, name: 'Ada Lovelace' }, organizationId)
+    return new LocalApi(this.copy, { id, email, name: 'Ada Lovelace' }, organizationId)
   }
   offline = <R = Row>(method: string, path: string, body?: object): R => this.local.request(method, path, body) as R
 }
@@ -189,11 +189,11 @@ describe('offline changes', () => {
     await computer.sync()
     computer.offline('PUT', `/api/notes/${note}`, { title: 'Mine' })
     await ada.fetch('PUT', `/api/notes/${note}`, { title: 'Theirs' })
-    await pull(computer.copy, computer)
+    await pullChanges(computer.copy, computer)
     expect(computer.offline('GET', `/api/notes/${note}`)).toMatchObject({ title: 'Mine' })
     // The user never saw "Theirs", so it stays.
-    expect(await push(computer.copy, computer)).toMatchObject({ pushed: 1, conflicts: 1 })
-    await pull(computer.copy, computer)
+    expect(await pushChanges(computer.copy, computer)).toMatchObject({ pushed: 1, conflicts: 1 })
+    await pullChanges(computer.copy, computer)
     expect(computer.offline('GET', `/api/notes/${note}`)).toMatchObject({ title: 'Theirs' })
     expect(await read(`/api/notes/${note}`)).toMatchObject({ title: 'Theirs' })
   })
@@ -210,7 +210,7 @@ describe('offline changes', () => {
     expect(second).not.toBe(first)
     expect(await read(`/api/notes/${note.id}`)).toMatchObject({ title: 'Away' })
     await ada.fetch('DELETE', `/api/sync/devices/${second}`)
-    await register(computer.copy, computer)
+    await registerDevice(computer.copy, computer)
     const third = known()
     expect(third).not.toBe(second)
     computer.copy.set('schema', '2024-01-01')
@@ -285,7 +285,7 @@ describe('offline changes', () => {
       organizationId: ada.organizationId,
       scopes: ['tasks:write'],
     })
-    const as = new Local(computer.copy, { id: ada.userId, name: 'Ada', email: ada.email }, ada.organizationId, id)
+    const as = new LocalApi(computer.copy, { id: ada.userId, name: 'Ada', email: ada.email }, ada.organizationId, id)
     const task = as.request('POST', '/api/projects/my/tasks', { title: 'By an agent' }) as Row
     const note = as.request('POST', '/api/notes', { title: 'By an agent', projectId: project }) as Row
     expect(await computer.sync()).toMatchObject({ pushed: 2, rejected: 1 })

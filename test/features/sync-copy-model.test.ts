@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { Client } from '../../cli/api/client.ts'
 import { Copy } from '../../cli/copy/copy.ts'
-import { pull, push } from '../../cli/copy/exchange.ts'
+import { pullChanges, pushChanges } from '../../cli/copy/exchange.ts'
 import type { Mutation, Row } from '../../cli/copy/mutation.ts'
 import { applyPage, type Change, type Page, type Receipt } from '../../cli/copy/pages.ts'
 import { AppError } from '../../src/errors.ts'
@@ -207,10 +207,10 @@ async function play(model: ModelServer, devices: Device[], [what, which, a, b, l
   } else if (what === 'delete' && row) copy.remove('note', row.id)
   else if (what === 'push') {
     device.fault = { lose, cut: b < 6 ? b : -1, limit: 3 }
-    await quiet(push(copy, device))
+    await quiet(pushChanges(copy, device))
   } else if (what === 'pull') {
     device.fault = { lose, cut: -1, limit: 1 + (b % 4) }
-    await quiet(pull(copy, device))
+    await quiet(pullChanges(copy, device))
   } else if (what === 'restart') device.restart()
   else if (what === 'rights') {
     const rights = model.rights[`u${a % 2}`] as Set<string>
@@ -240,14 +240,14 @@ test('copies converge and lose nothing, whatever gets lost in transit', async ()
       for (const [i, c] of ['A', 'A', 'B', 'C'].entries())
         model.put({ id: `r${i}`, c, version: 1, deleted: false, f: 'f0', g: 'g0', tags: ['t'] })
       const devices = [0, 1, 2, 3].map((i) => new Device(`u${i >> 1}`, `d${i}`, model))
-      for (const device of devices) await pull(device.copy, device)
+      for (const device of devices) await pullChanges(device.copy, device)
       const typed: Typed[] = []
       for (const one of steps) await play(model, devices, one, typed)
       for (let round = 0; round < 2; round++)
         for (const device of devices) {
           device.fault = { lose: false, cut: -1, limit: 3 }
-          await push(device.copy, device)
-          await pull(device.copy, device)
+          await pushChanges(device.copy, device)
+          await pullChanges(device.copy, device)
         }
       for (const { copy, user, rows } of devices) {
         const seen = [...model.records.values()]

@@ -1,5 +1,14 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { fingerprint, type Head, type Keys, keysOf, newSeeds, open, pack, rawPublic } from '../../src/auth/bundle.ts'
+import {
+  type BundleHead,
+  type BundleKeys,
+  exportPublicKey,
+  keyFingerprint,
+  keysOf,
+  newSeeds,
+  openBundle,
+  packBundle,
+} from '../../src/auth/bundle.ts'
 import type { Carried, Mutation, Page, Pushed, Registered } from '../../src/features/sync/schema.ts'
 import { createToken, revokeToken } from '../../src/features/tokens/service.ts'
 import { apiKey, call, member, PASSWORD, type Person, person, sharedApp, unique } from '../support/app.ts'
@@ -189,21 +198,21 @@ describe('a pushed change of an agent', () => {
 
 describe('a sync bundle', () => {
   class Island {
-    readonly keys: Keys = keysOf(newSeeds())
-    readonly device = rawPublic(this.keys.signing)
+    readonly keys: BundleKeys = keysOf(newSeeds())
+    readonly device = exportPublicKey(this.keys.signing)
     box: string | undefined
 
     write(number: number, mutations: readonly Mutation[] = []): Buffer {
       const head = { direction: 'out' as const, number, device: this.device, name: 'island', user: ada.email }
       const request = { schema: SCHEMA, platform: 'test' }
-      return pack({ ...head, server: t.url, at: SCHEMA }, [request, ...mutations], this.keys, this.box)
+      return packBundle({ ...head, server: t.url, at: SCHEMA }, [request, ...mutations], this.keys, this.box)
     }
 
-    async carry(file: Buffer, mark = fingerprint(this.device)): Promise<[number, Head?]> {
+    async carry(file: Buffer, mark = keyFingerprint(this.device)): Promise<[number, BundleHead?]> {
       const body = { bundle: file.toString('base64'), fingerprint: mark }
       const answer = await ada.fetch<Carried>('POST', '/api/sync/carry', body)
       if (answer.status !== 200) return [answer.status]
-      const { head } = open(Buffer.from(answer.body.bundle, 'base64'))
+      const { head } = openBundle(Buffer.from(answer.body.bundle, 'base64'))
       this.box = head.box
       return [200, head]
     }
@@ -231,7 +240,7 @@ describe('a sync bundle', () => {
     const changed = island.write(2, [made])
     changed[changed.length - 1] = (changed.at(-1) as number) ^ 1
     expect(await island.carry(changed)).toEqual([422])
-    expect(await island.carry(island.write(2, [made]), fingerprint(other.device))).toEqual([422])
+    expect(await island.carry(island.write(2, [made]), keyFingerprint(other.device))).toEqual([422])
     expect(await other.carry(other.write(1, [made]))).toEqual([422])
     // The embedded database stops at what is nested deeper than its stack.
     const deep = JSON.parse(`${'['.repeat(40)}${']'.repeat(40)}`) as unknown

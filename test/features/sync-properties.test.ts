@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { diffArrays } from 'diff'
 import fc from 'fast-check'
-import { make } from '../../src/features/backups/service.ts'
-import { merge, mergeLines } from '../../src/features/sync/merge.ts'
+import { createBackup } from '../../src/features/backups/service.ts'
+import { mergeField, mergeLines } from '../../src/features/sync/merge.ts'
 import { type Edit, editsBetween } from '../../src/text/line-edits.ts'
 import {
   apiKey,
@@ -77,7 +77,7 @@ test('devices converge with a server restored from its backup, including all uns
       const world = await World.create(servers, people, clock)
       const file = join(folder, `${Bun.randomUUIDv7()}.backup`)
       for (const one of before) await world.run(one)
-      await make(systemCtx(t), { path: file })
+      await createBackup(systemCtx(t), { path: file })
       for (const one of lost) await world.run(one)
       const other = await restored(t, file)
       await world.moveTo(other)
@@ -95,16 +95,16 @@ test('merging with an unchanged version returns the other version', () => {
   fc.assert(
     fc.property(text, text, (b, x) => {
       for (const kind of ['value', 'text'] as const) {
-        expect(merge(kind, b, x, b)).toEqual({ value: x, how: 'unchanged' })
-        expect(merge(kind, b, x, x)).toEqual({ value: x, how: 'unchanged' })
-        expect(merge(kind, b, b, x)).toMatchObject({ value: x })
+        expect(mergeField(kind, b, x, b)).toEqual({ value: x, how: 'unchanged' })
+        expect(mergeField(kind, b, x, x)).toEqual({ value: x, how: 'unchanged' })
+        expect(mergeField(kind, b, b, x)).toMatchObject({ value: x })
       }
     }),
   )
   const tags = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'))
   fc.assert(
     fc.property(tags, tags, tags, (b, x, y) => {
-      const [one, two] = [merge('set', b, x, y), merge('set', b, y, x)]
+      const [one, two] = [mergeField('set', b, x, y), mergeField('set', b, y, x)]
       if (one === 'conflict' || two === 'conflict') throw new Error('sets never conflict')
       expect([...(one.value as string[])].sort()).toEqual([...(two.value as string[])].sort())
     }),
@@ -113,7 +113,7 @@ test('merging with an unchanged version returns the other version', () => {
 
 test('large sets are merged in linear time', () => {
   const many = (name: string) => Array.from({ length: 100_000 }, (_, i) => `${name}${i}`)
-  const result = merge('set', many('a'), ['kept'], many('b'))
+  const result = mergeField('set', many('a'), ['kept'], many('b'))
   expect(result === 'conflict' ? [] : result.value).toHaveLength(100_001)
 })
 

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { positionNow } from '../../src/events/reader.ts'
+import { currentPosition } from '../../src/events/reader.ts'
 import { readableBy } from '../../src/features/sync/containers.ts'
-import { follow } from '../../src/features/sync/feed.ts'
+import { readFeed } from '../../src/features/sync/feed.ts'
 import { Changes } from '../../src/features/sync/page.ts'
 import type { ConflictPage, Page, Pushed, Status } from '../../src/features/sync/schema.ts'
 import * as keys from '../../src/features/tokens/keys.ts'
@@ -411,7 +411,7 @@ test('a change between two scans of one pull is not lost', async () => {
   const { id } = await note(ada)
   const other = await person(t)
   const ctx = await ada.ctx()
-  const from = await positionNow(ctx.db)
+  const from = await currentPosition(ctx.db)
   await ada.fetch('PUT', `/api/notes/${id}`, { title: 'Second' })
   const { body: filler } = await other.fetch<{ id: string }>('POST', '/api/notes', { title: 'x', content: 'x' })
   const { rows } = await t.app.driver.query(`select string_agg(quote_ident(attname), ',') from pg_attribute
@@ -434,8 +434,8 @@ test('a change between two scans of one pull is not lost', async () => {
   })
   const held = { containers: new Set([`project:${project}` as const]), entities: readableBy(ctx), deviceId: filler.id }
   const [first, second] = [new Changes(500), new Changes(500)]
-  const { position } = await follow({ ...ctx, db }, from, held, 500, first)
-  await follow(ctx, position, held, 500, second)
+  const { position } = await readFeed({ ...ctx, db }, from, held, 500, first)
+  await readFeed(ctx, position, held, 500, second)
   const titles = [first, second].flatMap(({ list }) =>
     list.filter((one) => one.id === id).map(({ record }) => record?.title),
   )

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Project, ProjectDetail } from '../../src/features/projects/schema.ts'
 import type { Analytics } from '../../src/features/teams/schema.ts'
-import { counts } from '../../src/features/upkeep/counts.ts'
-import { purge } from '../../src/features/upkeep/service.ts'
+import { checkTaskCounts } from '../../src/features/upkeep/counts.ts'
+import { purgeExpired } from '../../src/features/upkeep/service.ts'
 import { systemCtx } from '../support/app.ts'
 import { complete, newProject, newTask, newTeam, patch, remove, restore, start, type Team, t } from './tasks-support.ts'
 
@@ -46,7 +46,7 @@ describe('the counts of tasks', () => {
     expect([(await byStatus(team)).todo, (await byStatus(other)).todo]).toEqual([0, 1])
     await t.app.driver.query('delete from projects where id = $1::uuid', [moved.id])
     expect((await byStatus(other)).todo).toBe(0)
-    expect(await counts(t.app.driver, false)).toMatchObject({ ok: true })
+    expect(await checkTaskCounts(t.app.driver, false)).toMatchObject({ ok: true })
   })
 
   test('take few rows after many changes', async () => {
@@ -75,14 +75,14 @@ describe('the counts of tasks', () => {
     // A change adds rows for each task.
     await t.app.driver.query("update tasks set status = 'done' where project_id = $1::uuid", [project.id])
     expect((await stored(project)).length).toBeGreaterThan(2200)
-    await purge(systemCtx(t), {})
+    await purgeExpired(systemCtx(t), {})
     const sums = await stored(project)
     expect([sums.length < 10, sums.reduce((n, row) => n + Number(row[1]), 0)]).toEqual([true, 1301])
     await t.app.driver.query('delete from projects where id = $1::uuid', [project.id])
     expect((await stored(project)).length).toBeLessThan(20)
-    await purge(systemCtx(t), {})
+    await purgeExpired(systemCtx(t), {})
     expect(await stored(project)).toEqual([])
-    expect(await counts(t.app.driver, false)).toMatchObject({ ok: true })
+    expect(await checkTaskCounts(t.app.driver, false)).toMatchObject({ ok: true })
   })
 
   test('are corrected once by two simultaneous doctors', async () => {
@@ -92,7 +92,7 @@ describe('the counts of tasks', () => {
     await t.app.driver.query('update task_counts set n = 5 where project_id = $1::uuid', [project.id])
     const tx = await t.app.driver.begin()
     await tx.query('select task_counts_mend()')
-    const other = counts(t.app.driver, true)
+    const other = checkTaskCounts(t.app.driver, true)
     await tx.commit()
     expect(await other).toMatchObject({ ok: true, said: 'the task counts are correct' })
     expect(await numbers(team, project)).toEqual([1, 0])
@@ -104,9 +104,9 @@ describe('the counts of tasks', () => {
     await newTask(owner, project)
     await t.app.driver.query('update task_counts set n = 5 where project_id = $1::uuid', [project.id])
     expect(await numbers(team, project)).toEqual([5, 0])
-    expect(await counts(t.app.driver, false)).toMatchObject({ ok: false, said: 'wrong for 1 project' })
-    expect(await counts(t.app.driver, true)).toMatchObject({ ok: true, said: 'corrected 1 number of tasks' })
+    expect(await checkTaskCounts(t.app.driver, false)).toMatchObject({ ok: false, said: 'wrong for 1 project' })
+    expect(await checkTaskCounts(t.app.driver, true)).toMatchObject({ ok: true, said: 'corrected 1 number of tasks' })
     expect(await numbers(team, project)).toEqual([1, 0])
-    expect(await counts(t.app.driver, false)).toMatchObject({ ok: true })
+    expect(await checkTaskCounts(t.app.driver, false)).toMatchObject({ ok: true })
   })
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sumDays } from '../../src/features/teams/days.ts'
 import type { Analytics } from '../../src/features/teams/schema.ts'
-import { days } from '../../src/features/upkeep/counts.ts'
+import { checkEventDays } from '../../src/features/upkeep/counts.ts'
 import { systemCtx } from '../support/app.ts'
 import { clock, complete, newProject, newTask, newTeam, startOnClock, type Team, t } from './tasks-support.ts'
 
@@ -60,7 +60,7 @@ describe('the stored sums of past days', () => {
     await sum()
     await sum()
     expect(await numbers(team)).toEqual(withSums)
-    expect(await days(t.app.driver, false)).toMatchObject({ ok: true })
+    expect(await checkEventDays(t.app.driver, false)).toMatchObject({ ok: true })
 
     // Somebody plays events of the past. They are added to the sums of their days, and no other sum is made again.
     const sums = () => t.app.driver.query('select id, day::text, n from event_days order by id')
@@ -77,12 +77,12 @@ describe('the stored sums of past days', () => {
     await sum()
     expect(await numbers(team)).toEqual(played)
     expect((await sums()).rows.slice(0, older.length)).toEqual(older)
-    expect(await days(t.app.driver, false)).toMatchObject({ ok: true })
+    expect(await checkEventDays(t.app.driver, false)).toMatchObject({ ok: true })
 
     await t.app.driver.exec('update event_days set n = n + 1')
     expect(await numbers(team)).not.toEqual(played)
-    expect(await days(t.app.driver, false)).toMatchObject({ ok: false })
-    expect(await days(t.app.driver, true)).toMatchObject({ ok: true })
+    expect(await checkEventDays(t.app.driver, false)).toMatchObject({ ok: false })
+    expect(await checkEventDays(t.app.driver, true)).toMatchObject({ ok: true })
     expect(await numbers(team)).toEqual(played)
     await sum()
     expect(await numbers(team)).toEqual(played)

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { write } from '../../src/action.ts'
 import { machine, type Role, roles } from '../../src/auth/policy.ts'
-import { define } from '../../src/events/catalogue.ts'
+import { defineEvent } from '../../src/events/catalogue.ts'
 import { addMember } from '../../src/features/admin/teams.ts'
 import type { AgentPage } from '../../src/features/agents/schema.ts'
 import type { Note } from '../../src/features/notes/schema.ts'
@@ -209,7 +209,7 @@ describe('the activity of a team', () => {
   test('leaves out events for one person', async () => {
     const team = await newTeam()
     const tell = write('test.tell', machine, async (ctx, userId: string) => {
-      ctx.emit(define('thing.happened', { kind: 'thing', description: 'A test' }), {
+      ctx.emit(defineEvent('thing.happened', { kind: 'thing', description: 'A test' }), {
         organizationId: team.id,
         userId,
         subjectId: userId,
@@ -224,7 +224,10 @@ describe('the activity of a team', () => {
     const team = await newTeam()
     const only = Bun.randomUUIDv7()
     const note = write('test.note', machine, async (ctx, type: string) =>
-      ctx.emit(define(type, { kind: 'test', description: 'A test' }), { organizationId: team.id, subjectId: only }),
+      ctx.emit(defineEvent(type, { kind: 'test', description: 'A test' }), {
+        organizationId: team.id,
+        subjectId: only,
+      }),
     )
     await note(systemCtx(t), 'test.note')
     expect((await about(people.owner, team)).has(only)).toBe(false)
@@ -265,7 +268,7 @@ describe('the analytics of a team', () => {
       .set({ status: 'done' })
       .where(eq(tasks.id, task?.id as string))
     const complete = write('test.complete', machine, async (ctx, _: Record<string, never>) => {
-      ctx.emit(define('task.completed', { kind: 'task', description: 'A test' }), {
+      ctx.emit(defineEvent('task.completed', { kind: 'task', description: 'A test' }), {
         organizationId: team.id,
         projectId: open.id,
         subjectId: task?.id,

@@ -2,11 +2,11 @@ import { beforeAll, expect, test } from 'bun:test'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { contextOf } from '../../src/action.ts'
-import { inOrganization } from '../../src/auth/actor.ts'
+import { switchOrganization } from '../../src/auth/actor.ts'
 import { newId } from '../../src/db/columns.ts'
 import { aiSessions } from '../../src/features/assistant/table.ts'
 import { exportLines } from '../../src/features/transfer/export.ts'
-import { Turn } from '../../src/features/transfer/turn.ts'
+import { ExportTurn } from '../../src/features/transfer/export-turn.ts'
 import { apiKey, member, type Person, person, sharedApp, type TestApp, testApp } from '../support/app.ts'
 import { oneOfEach } from '../support/records.ts'
 import { until } from '../support/until.ts'
@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 const begin = async (who: Person, on = t, team = who.organizationId) => {
   const actor = await on.app.auth.authenticate(await apiKey(t, who))
-  return exportLines(contextOf(on.app, inOrganization(actor, team)), {})
+  return exportLines(contextOf(on.app, switchOrganization(actor, team)), {})
 }
 
 /** Asks for an export and cuts the connection at once, when the request was sent, or with the first bytes. */
@@ -80,17 +80,17 @@ test('a turn that is not renewed is free after 30 seconds; its export continues 
   const late = () =>
     t.app.driver.query('update counters set expires_at = $1 where key = $2', [past, `export:${userId}`])
   const past = '2020-01-01T00:00:00Z'
-  const first = await Turn.take(t.app, userId)
+  const first = await ExportTurn.take(t.app, userId)
   await late()
   await first.keep(0)
-  expect(await failure(Turn.take(t.app, userId))).toMatchObject({ code: 'rate_limited' })
+  expect(await failure(ExportTurn.take(t.app, userId))).toMatchObject({ code: 'rate_limited' })
   await late()
-  const second = await Turn.take(t.app, userId)
+  const second = await ExportTurn.take(t.app, userId)
   expect(await failure(first.keep(0))).toMatchObject({ code: 'conflict.in_progress' })
   await second.keep(0)
   // Ended while it was being renewed: it stays ended.
   await Promise.all([second.keep(0), second.end()])
-  await (await Turn.take(t.app, userId)).end()
+  await (await ExportTurn.take(t.app, userId)).end()
 })
 
 test('an export of chats ends when the right to them ends, even in the middle', async () => {

@@ -2,12 +2,21 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { createHash, sign } from 'node:crypto'
 import { contextOf } from '../../src/action.ts'
 import { system } from '../../src/auth/actor.ts'
-import { fingerprint, type Head, type Keys, keysOf, newSeeds, open, pack, rawPublic } from '../../src/auth/bundle.ts'
+import {
+  type BundleHead,
+  type BundleKeys,
+  exportPublicKey,
+  keyFingerprint,
+  keysOf,
+  newSeeds,
+  openBundle,
+  packBundle,
+} from '../../src/auth/bundle.ts'
 import { SCHEMA } from '../../src/features/sync/devices.ts'
-import { compared } from '../../src/features/transfer/changes.ts'
+import { mergeImport } from '../../src/features/transfer/changes.ts'
 import { exportLines } from '../../src/features/transfer/export.ts'
 import type { ImportResult, Line } from '../../src/features/transfer/schema.ts'
-import { purge } from '../../src/features/upkeep/service.ts'
+import { purgeExpired } from '../../src/features/upkeep/service.ts'
 import { apiKey, call, mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { oneOfEach } from '../support/records.ts'
 
@@ -374,19 +383,19 @@ test('the trace of an import is deleted with its record', async () => {
   expect((await imported(bea, { lines, people: whole.people })).status).toBe(200)
   const id = lines[0]?.record.id
   const kept = async () => (await t.app.driver.query('select 1 from imported_records where id = $1', [id])).rows.length
-  await purge(contextOf(t.app, system), {})
+  await purgeExpired(contextOf(t.app, system), {})
   expect(await kept()).toBe(1)
   await t.app.driver.query('delete from notes where id = $1', [id])
-  await purge(contextOf(t.app, system), {})
+  await purgeExpired(contextOf(t.app, system), {})
   expect(await kept()).toBe(0)
 })
 
 describe('a bundle', () => {
-  const device = (about: Partial<Head> = {}, lines: readonly object[] = [{ schema: SCHEMA, platform: 'x' }]) => {
+  const device = (about: Partial<BundleHead> = {}, lines: readonly object[] = [{ schema: SCHEMA, platform: 'x' }]) => {
     const keys = keysOf(newSeeds())
-    const key = rawPublic(keys.signing)
+    const key = exportPublicKey(keys.signing)
     const head = { direction: 'out' as const, number: 1, device: key, name: 'x', server: t.url, user: '', at: '' }
-    return { file: pack({ ...head, ...about }, lines, keys, undefined), fingerprint: fingerprint(key), keys }
+    return { file: packBundle({ ...head, ...about }, lines, keys, undefined), fingerprint: keyFingerprint(key), keys }
   }
   const carried = (who: Person, { file, fingerprint }: { file: Buffer; fingerprint: string }) =>
     who.fetch<{ bundle: string }>('POST', '/api/sync/carry', { bundle: file.toString('base64'), fingerprint })
@@ -400,7 +409,7 @@ describe('a bundle', () => {
 
   test('that expands to too much is refused before it is read', async () => {
     const small = device()
-    await expect(open(small.file).lines(small.keys, { bytes: 10, lines: 1 })).rejects.toThrow('too large')
+    await expect(openBundle(small.file).lines(small.keys, { bytes: 10, lines: 1 })).rejects.toThrow('too large')
     const many = device(
       {},
       Array.from({ length: 100_002 }, () => ({})),
@@ -410,18 +419,18 @@ describe('a bundle', () => {
 
   test('with an invalid encryption key changes nothing', async () => {
     const { keys } = device()
-    const key = rawPublic(keys.signing)
+    const key = exportPublicKey(keys.signing)
     const box = { ...keys, box: keys.signing }
     const head = { direction: 'out' as const, number: 1, device: key, name: 'x', server: t.url, user: '', at: '' }
-    const file = packed(pack(head, [{ schema: SCHEMA, platform: 'x' }], box, undefined), keys)
-    expect((await carried(ada, { file, fingerprint: fingerprint(key) })).status).toBe(422)
+    const file = packed(packBundle(head, [{ schema: SCHEMA, platform: 'x' }], box, undefined), keys)
+    expect((await carried(ada, { file, fingerprint: keyFingerprint(key) })).status).toBe(422)
     const { rows } = await t.app.driver.query('select 1 from sync_devices where public_key = $1', [key])
     expect(rows).toEqual([])
   })
 })
 
 /** Signs the bundle again, with zeros as the key to encrypt to. */
-function packed(file: Buffer, { signing }: Keys): Buffer {
+function packed(file: Buffer, { signing }: BundleKeys): Buffer {
   const [magic, head, , ...body] = splitLines(file)
   const begin = Buffer.from(
     `${magic}\n${JSON.stringify({ ...JSON.parse(String(head)), box: Buffer.alloc(32).toString('base64url') })}\n`,
@@ -447,13 +456,13 @@ const withKey =
 test('the import compares three versions of each field', () => {
   const fields = { title: 'value', tags: 'set' } as const
   const at = (title: string, ...tags: string[]) => ({ title, tags })
-  expect(compared(fields, at('a', 'x'), at('a', 'x'), at('b', 'x', 'y'))).toEqual({
+  expect(mergeImport(fields, at('a', 'x'), at('a', 'x'), at('b', 'x', 'y'))).toEqual({
     taken: at('b', 'x', 'y'),
     conflicts: [],
   })
-  expect(compared(fields, at('a', 'x'), at('c', 'z'), at('b', 'x', 'y'))).toEqual({
+  expect(mergeImport(fields, at('a', 'x'), at('c', 'z'), at('b', 'x', 'y'))).toEqual({
     taken: { tags: ['z', 'y'] },
     conflicts: ['title'],
   })
-  expect(compared(fields, at('a'), at('c'), at('a'))).toEqual({ taken: {}, conflicts: [] })
+  expect(mergeImport(fields, at('a'), at('c'), at('a'))).toEqual({ taken: {}, conflicts: [] })
 })

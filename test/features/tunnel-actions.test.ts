@@ -10,11 +10,11 @@ import type {
 import { Dispatcher, endAction, expireActions, startAction } from '../../src/features/tunnels/actions/dispatch.ts'
 import { MOST_OFFERS } from '../../src/features/tunnels/machine-connection.ts'
 import type { Tunnel, TunnelClaimed, TunnelRegistered } from '../../src/features/tunnels/schema.ts'
-import { purge } from '../../src/features/upkeep/service.ts'
-import { Agent, type AgentOptions } from '../../src/tunnel/agent.ts'
+import { purgeExpired } from '../../src/features/upkeep/service.ts'
+import { TunnelAgent, type TunnelAgentOptions } from '../../src/tunnel/agent.ts'
 import { SUBPROTOCOL } from '../../src/tunnel/frames.ts'
-import { type Machine, offerOf } from '../../src/tunnel/machine.ts'
-import { Session } from '../../src/tunnel/session.ts'
+import { type MachineConfig, machineOffer } from '../../src/tunnel/machine-config.ts'
+import { TunnelSession } from '../../src/tunnel/session.ts'
 import { apiKey, call, member, type Person, person, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
 import { until } from '../support/until.ts'
 import { expectEvent, expectRefusal, TestClock, times, watch } from './support.ts'
@@ -30,13 +30,13 @@ let stranger: Person
 let box: Box
 
 interface Box {
-  agent: Agent
+  agent: TunnelAgent
   ended: Promise<string>
   tunnel: Tunnel
-  machine: Machine
+  machine: MachineConfig
 }
 
-async function claimed(fields: object = {}): Promise<{ tunnel: Tunnel; machine: Machine }> {
+async function claimed(fields: object = {}): Promise<{ tunnel: Tunnel; machine: MachineConfig }> {
   const { body } = await owner.fetch<TunnelRegistered>('POST', '/api/tunnels/register', {
     name: unique('Box'),
     access: 'organization',
@@ -45,7 +45,7 @@ async function claimed(fields: object = {}): Promise<{ tunnel: Tunnel; machine: 
   const about = { hostname: 'build-1', os: 'linux', architecture: 'x64', clientVersion: '1.0.0' }
   const { nonce, tunnel } = body
   const answer = await call<TunnelClaimed>(t, 'POST', '/api/tunnels/claim', { nonce, ...about })
-  const commands: Machine['commands'] = {
+  const commands: MachineConfig['commands'] = {
     greet: {
       description: 'Greet somebody',
       argv: ['printf', 'hello %s\nand %s\n', '{name}', '{password}'],
@@ -61,8 +61,8 @@ async function claimed(fields: object = {}): Promise<{ tunnel: Tunnel; machine: 
   return { tunnel, machine: { ...answer.body, server: t.url, services: {}, commands } }
 }
 
-function connect(machine: Machine, options: Partial<AgentOptions> = {}) {
-  const agent = new Agent({ machine, retryMs: [5, 20], ...options })
+function connect(machine: MachineConfig, options: Partial<TunnelAgentOptions> = {}) {
+  const agent = new TunnelAgent({ machine, retryMs: [5, 20], ...options })
   return { agent, ended: agent.run() }
 }
 
@@ -291,7 +291,7 @@ describe('an offline machine', () => {
     await isOnline(tunnel.id)
     first.agent.stop()
     await first.ended
-    await until(() => !t.app.tunnels.of(tunnel.id))
+    await until(() => !t.app.tunnels.get(tunnel.id))
     const late = (await ask(owner, { type: 'ping' }, 0, tunnel.id)).body
     expect(late.state).toBe('queued')
     clock.forward({ seconds: 61 })
@@ -325,8 +325,8 @@ describe('an offline machine', () => {
     const ping = async () => (await ask(owner, { type: 'ping' }, 25, tunnel.id)).body.state
     // It is stored as running before it is sent. The machine has it when it has replied to what was sent after it.
     expect(await ping()).toBe('succeeded')
-    t.app.tunnels.of(tunnel.id)?.session.close('cut', 4000)
-    await until(() => (t.app.tunnels.of(tunnel.id)?.generation ?? 0) > 1)
+    t.app.tunnels.get(tunnel.id)?.session.close('cut', 4000)
+    await until(() => (t.app.tunnels.get(tunnel.id)?.generation ?? 0) > 1)
     expect(await ping()).toBe('succeeded')
     expect((await get(owner, running)).state).toBe('running')
     // As if the machine was switched off: it cannot say that it ended the action.
@@ -335,7 +335,7 @@ describe('an offline machine', () => {
     ])
     first.agent.stop()
     await first.ended
-    await until(() => !t.app.tunnels.of(tunnel.id))
+    await until(() => !t.app.tunnels.get(tunnel.id))
     await t.app.driver.query(`update tunnel_actions set state = 'running', finished_at = null where id = $1`, [
       running.id,
     ])
@@ -352,10 +352,10 @@ test('an action sent while the server stores the machine’s offer is not treate
   await isOnline(tunnel.id)
   const running = (await ask(owner, sleeping, 0, tunnel.id)).body
   await until(async () => (await get(owner, running)).state === 'running')
-  const connection = t.app.tunnels.of(tunnel.id)
+  const connection = t.app.tunnels.get(tunnel.id)
   if (!connection) throw new Error('not connected')
   // As if the machine had said so before it got the action.
-  Dispatcher.of(t.app).connected(connection, { ...connection.offer, running: [] })
+  Dispatcher.of(t.app).onConnected(connection, { ...connection.offer, running: [] })
   expect((await ask(owner, { type: 'ping' }, 25, tunnel.id)).body.state).toBe('succeeded')
   expect((await get(owner, running)).state).toBe('running')
   agent.stop()
@@ -364,12 +364,12 @@ test('an action sent while the server stores the machine’s offer is not treate
 
 describe('a hostile machine', () => {
   /** Speaks the wire as it likes. */
-  async function raw(machine: Machine) {
+  async function raw(machine: MachineConfig) {
     const headers = { authorization: `Bearer ${machine.token}` }
     const address = `${t.url.replace('http', 'ws')}/api/tunnels/reverse`
     const socket = new WebSocket(address, { headers, protocols: [SUBPROTOCOL] })
     socket.binaryType = 'arraybuffer'
-    const session = new Session(
+    const session = new TunnelSession(
       'agent',
       { send: (bytes) => socket.send(bytes) !== undefined || true, close: () => socket.close() },
       {},
@@ -380,7 +380,7 @@ describe('a hostile machine', () => {
     await new Promise((resolve) => {
       socket.onopen = resolve
     })
-    session.settings(offerOf(machine))
+    session.settings(machineOffer(machine))
     return { session, socket, closed: closed.promise }
   }
 
@@ -433,14 +433,14 @@ describe('a hostile machine', () => {
   test('can repeat its offer only up to a limit', async () => {
     const { tunnel, machine } = await claimed()
     const { session, closed } = await raw(machine)
-    await until(() => t.app.tunnels.of(tunnel.id))
-    for (let i = 1; i < MOST_OFFERS; i++) session.settings(offerOf(machine))
+    await until(() => t.app.tunnels.get(tunnel.id))
+    for (let i = 1; i < MOST_OFFERS; i++) session.settings(machineOffer(machine))
     session.ping()
     await until(() => session.rttMs !== undefined)
     expect(session.isClosed).toBe(false)
-    session.settings(offerOf(machine))
+    session.settings(machineOffer(machine))
     await closed
-    await until(() => !t.app.tunnels.of(tunnel.id))
+    await until(() => !t.app.tunnels.get(tunnel.id))
   })
 
   test('cannot stop the database with deeply nested values', async () => {
@@ -449,7 +449,7 @@ describe('a hostile machine', () => {
     const deep = (levels: number): object => JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`)
     const command = { name: 'deep', who: ['owner'], confirm: false, params: deep(6000) }
     await isOnline(tunnel.id)
-    session.settings({ ...offerOf(machine), commands: [command] })
+    session.settings({ ...machineOffer(machine), commands: [command] })
     await until(async () =>
       (await t.app.driver.query('select offer::text from tunnel_sessions where tunnel_id = $1', [tunnel.id])).rows
         .flat()
@@ -480,7 +480,7 @@ describe('the history of actions', () => {
       own[0]?.id,
     ])
     expect((await historyOf(colleague)).body.items.map(({ id }) => id)).toEqual(own.slice(1).map(({ id }) => id))
-    await purge(systemCtx(t), {})
+    await purgeExpired(systemCtx(t), {})
     expect((await colleague.fetch('GET', `/api/tunnels/${box.tunnel.id}/actions/${own[0]?.id}`)).status).toBe(404)
     const foreign = whole.find(({ caller }) => caller.id === owner.userId) as TunnelAction
     expect((await colleague.fetch('GET', `/api/tunnels/${box.tunnel.id}/actions/${foreign.id}`)).status).toBe(404)

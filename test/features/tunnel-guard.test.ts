@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
-import { serve } from '../../cli/commands/tunnel-open.ts'
+import { serveLocally } from '../../cli/commands/tunnel/open.ts'
 import { streamShares } from '../../src/features/tunnels/traffic/shares.ts'
 import { uploadLimits } from '../../src/tunnel/actions/upload.ts'
 import { type Person, person, type TestApp, testApp } from '../support/app.ts'
@@ -58,9 +58,9 @@ afterAll(async () => {
   await service.stop(true)
 })
 
-const hostOf = (name: string) => `${name}--${machine.tunnel.slug}.localhost:${t.app.tunnels.listening}`
+const hostOf = (name: string) => `${name}--${machine.tunnel.slug}.localhost:${t.app.tunnels.listenerPort}`
 const at = (path: string, headers: Record<string, string> = {}, init: RequestInit = {}) =>
-  fetch(`http://127.0.0.1:${t.app.tunnels.listening}${path}`, {
+  fetch(`http://127.0.0.1:${t.app.tunnels.listenerPort}${path}`, {
     redirect: 'manual',
     ...init,
     headers: { host: hostOf('web'), ...headers },
@@ -75,7 +75,7 @@ interface RawClient {
 
 /** Opens a connection to the listener and sends these bytes. */
 async function send(text: string): Promise<RawClient> {
-  const socket = connect({ host: '127.0.0.1', port: t.app.tunnels.listening as number })
+  const socket = connect({ host: '127.0.0.1', port: t.app.tunnels.listenerPort as number })
   const client: RawClient = { socket, said: '' }
   socket.on('data', (bytes) => {
     client.said += bytes.toString('latin1')
@@ -116,7 +116,7 @@ describe('a service behind a tunnel', () => {
   })
 
   test('gets neither cookies of this server nor headers that CGI would read as ours, by WebSocket', async () => {
-    const socket = new WebSocket(`ws://127.0.0.1:${t.app.tunnels.listening}/socket`, {
+    const socket = new WebSocket(`ws://127.0.0.1:${t.app.tunnels.listenerPort}/socket`, {
       headers: { host: hostOf('web'), ...headers, ...from('203.0.113.9'), ...byOwner() },
     })
     await new Promise((resolve, reject) => Object.assign(socket, { onopen: resolve, onerror: reject }))
@@ -132,8 +132,8 @@ describe('a service behind a tunnel', () => {
 
 describe('tutti tunnel open', () => {
   test('gives a service no cookies of other programs on 127.0.0.1, and lets it set none there', async () => {
-    const target = { base: `http://127.0.0.1:${t.app.tunnels.listening}`, host: hostOf('web') }
-    const opened = serve({ token: async () => owner.token }, target, 0)
+    const target = { base: `http://127.0.0.1:${t.app.tunnels.listenerPort}`, host: hostOf('web') }
+    const opened = serveLocally({ token: async () => owner.token }, target, 0)
     const get = async (host: string, more: Record<string, string>) => {
       const cookie = `session=of-another-program; ${secrets.join('; ')}`
       const headers = { host: `${host}:${opened.port}`, cookie, ...forged, ...more }
@@ -160,7 +160,7 @@ describe('POST /api/tunnels/enter', () => {
   const enter = (to: string) => owner.fetch<{ location: string }>('POST', '/api/tunnels/enter', { to })
 
   test('issues a code only for the scheme and port of the listener', async () => {
-    const { listening } = t.app.tunnels
+    const { listenerPort: listening } = t.app.tunnels
     const host = `web--${machine.tunnel.slug}.localhost`
     const wrong = [
       `http://${host}:23077/`,
@@ -194,7 +194,7 @@ describe('POST /api/tunnels/enter', () => {
         })
       ).status
     expect(await there(`${address}:8080/`)).toBe(200)
-    expect(await there(`${address}:${proxied.app.tunnels.listening}/`)).toBe(422)
+    expect(await there(`${address}:${proxied.app.tunnels.listenerPort}/`)).toBe(422)
     expect(proxied.app.tunnels.addressOf(machine.tunnel.slug, 'web')).toBe(`${address}:8080`)
     await proxied.close()
   })
@@ -212,7 +212,7 @@ describe("a tunnel's cookie on plain HTTP, where browsers send no Sec-Fetch-Site
   let cookie: string
   beforeAll(async () => {
     await owner.fetch('PUT', `/api/tunnels/${machine.tunnel.id}`, { access: 'private' })
-    await until(() => t.app.tunnels.of(machine.tunnel.id)?.facts.access === 'private')
+    await until(() => t.app.tunnels.get(machine.tunnel.id)?.facts.access === 'private')
     const to = `http://${hostOf('web')}/`
     const { location } = (await owner.fetch<{ location: string }>('POST', '/api/tunnels/enter', { to })).body
     const { pathname, search } = new URL(location)
@@ -220,12 +220,12 @@ describe("a tunnel's cookie on plain HTTP, where browsers send no Sec-Fetch-Site
   })
   afterAll(async () => {
     await owner.fetch('PUT', `/api/tunnels/${machine.tunnel.id}`, { access: 'public' })
-    await until(() => t.app.tunnels.of(machine.tunnel.id)?.facts.access === 'public')
+    await until(() => t.app.tunnels.get(machine.tunnel.id)?.facts.access === 'public')
   })
 
   test('is ignored in a request that a page of another tunnel may have sent', async () => {
     // <img src> with a policy that hides the page, and without.
-    const other = `http://web--other.localhost:${t.app.tunnels.listening}/`
+    const other = `http://web--other.localhost:${t.app.tunnels.listenerPort}/`
     const tries: Record<string, string>[] = [{}, { referer: other }, { origin: 'null' }, { referer: 'no address' }]
     for (const headers of tries)
       expect((await at('/delete?id=1', { cookie, accept: 'image/*', ...headers })).status).toBe(401)
@@ -271,7 +271,7 @@ describe('the host of a request to the listener', () => {
 describe('clients that send a body too slowly', () => {
   const lines = (address: string) => [`Host: ${hostOf('web')}`, `X-Forwarded-For: ${address}`, 'Content-Length: 1000']
   const slow = (address: string) => send(`POST / HTTP/1.1\r\n${lines(address).join('\r\n')}\r\n\r\nx`)
-  const connection = () => t.app.tunnels.of(machine.tunnel.id)
+  const connection = () => t.app.tunnels.get(machine.tunnel.id)
   /** Opens so many slow requests, and returns how many were refused. */
   async function refusedOf(count: number, addresses: string[]): Promise<number> {
     const before = connection()?.session.streams ?? 0

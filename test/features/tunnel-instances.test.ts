@@ -8,10 +8,10 @@ import type { TunnelAction } from '../../src/features/tunnels/actions/action-sch
 import { handoverKey, handoverPath } from '../../src/features/tunnels/dialers.ts'
 import { streamShares } from '../../src/features/tunnels/traffic/shares.ts'
 import { uploadLimits } from '../../src/tunnel/actions/upload.ts'
-import { openThrough } from '../../src/tunnel/dial.ts'
+import type { ConnectedTunnel } from '../../src/tunnel/connected-tunnels.ts'
 import type { RequestHead } from '../../src/tunnel/frames.ts'
-import { HANDOVER_HEADER, sign } from '../../src/tunnel/handover.ts'
-import type { Connection } from '../../src/tunnel/switchboard.ts'
+import { HANDOVER_HEADER, signHandover } from '../../src/tunnel/handover.ts'
+import { openRemoteStream } from '../../src/tunnel/instance-dial.ts'
 import { call, mcpToken, member, type Person, person, type TestApp, testApp } from '../support/app.ts'
 import { freePort } from '../support/port.ts'
 import { until } from '../support/until.ts'
@@ -111,13 +111,13 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('with two instances on one P
   })
 
   const at = (t: TestApp, path: string, init: RequestInit & { who?: Person; name?: string } = {}) =>
-    fetch(`http://127.0.0.1:${t.app.tunnels.listening}/t/${machine.tunnel.slug}/${init.name ?? 'web'}${path}`, {
+    fetch(`http://127.0.0.1:${t.app.tunnels.listenerPort}/t/${machine.tunnel.slug}/${init.name ?? 'web'}${path}`, {
       ...init,
       headers: { 'tutti-authorization': `Bearer ${(init.who ?? owner).token}` },
     })
 
   test('a request on the other instance reaches the machine, with its body and its user', async () => {
-    expect(two.app.tunnels.of(machine.tunnel.id)).toBeUndefined()
+    expect(two.app.tunnels.get(machine.tunnel.id)).toBeUndefined()
     const asked = await at(two, '/a?b=1')
     expect([asked.status, await asked.json()]).toEqual([200, { path: '/a', user: owner.userId }])
     const body = new Uint8Array(2_500_000).map((_, i) => i % 251)
@@ -127,12 +127,12 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('with two instances on one P
     // Both sides decide here as well.
     expect((await at(two, '/', { who: colleague })).status).toBe(403)
     expect((await at(two, '/', { name: 'nothing' })).status).toBe(404)
-    const traffic = one.app.tunnels.of(machine.tunnel.id)?.traffic
+    const traffic = one.app.tunnels.get(machine.tunnel.id)?.traffic
     expect(traffic?.requests).toBeGreaterThan(0)
   })
 
   test('WebSockets and MCP servers of the machine work through the other instance', async () => {
-    const address = `ws://127.0.0.1:${two.app.tunnels.listening}/t/${machine.tunnel.slug}/web/socket`
+    const address = `ws://127.0.0.1:${two.app.tunnels.listenerPort}/t/${machine.tunnel.slug}/web/socket`
     const socket = new WebSocket(address, { headers: { 'tutti-authorization': `Bearer ${owner.token}` } })
     const got: unknown[] = []
     const closed = Promise.withResolvers<[number, string]>()
@@ -152,11 +152,11 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('with two instances on one P
     expect((await client.listTools(undefined, { timeout: 300_000 })).tools).toHaveLength(5)
     await client.close()
     // The machine hears that the client has left, also from a stream on which nothing was said.
-    await until(() => one.app.tunnels.of(machine.tunnel.id)?.session.streams === 0)
+    await until(() => one.app.tunnels.get(machine.tunnel.id)?.session.streams === 0)
   })
 
   test('forged, repeated, outdated and unauthorized requests between instances are refused', async () => {
-    const { generation = 0 } = one.app.tunnels.of(machine.tunnel.id) ?? {}
+    const { generation = 0 } = one.app.tunnels.get(machine.tunnel.id) ?? {}
     const role = 'owner' as const
     const user = { id: owner.userId, email: owner.email, role }
     const head: RequestHead = {
@@ -172,9 +172,9 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('with two instances on one P
     const { id } = machine.tunnel
     const path = `${one.url}${handoverPath(id)}`
     const signed = (more: Partial<RequestHead> = {}, at = now, by: Uint8Array = key, of = generation) =>
-      sign(by, id, of, { ...head, ...more }, at)
+      signHandover(by, id, of, { ...head, ...more }, at)
     const outcome = async (signature: string, sent = head) => {
-      const opened = await openThrough(path, signature, sent, false).catch(() => 'refused')
+      const opened = await openRemoteStream(path, signature, sent, false).catch(() => 'refused')
       if (typeof opened === 'string') return opened
       return opened.response().then(
         ({ status }) => status,
@@ -206,7 +206,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('with two instances on one P
       Tutti_Email: 'forged@example.com',
       X_Forwarded_For: '198.51.100.1',
     }
-    const url = `http://127.0.0.1:${two.app.tunnels.listening}/t/${machine.tunnel.slug}/web/headers`
+    const url = `http://127.0.0.1:${two.app.tunnels.listenerPort}/t/${machine.tunnel.slug}/web/headers`
     const seen = (await (await fetch(url, { headers })).json()) as Record<string, string>
     expect(seen).toMatchObject({ cookie: 'own=1', 'tutti-email': owner.email, 'x-forwarded-for': '127.0.0.1' })
     expect(Object.keys(seen).filter((name) => name.includes('_'))).toEqual([])
@@ -215,10 +215,10 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('with two instances on one P
   test('a network has one share of a machine’s streams, and stalled bodies end, across both instances', async () => {
     const open = { url: `http://127.0.0.1:${service.port}`, who: ['anyone'] }
     const shared = await connectMachine(one, owner, { services: { open }, access: 'public' })
-    const { session } = one.app.tunnels.of(shared.tunnel.id) as Connection
+    const { session } = one.app.tunnels.get(shared.tunnel.id) as ConnectedTunnel
     const path = `/t/${shared.tunnel.slug}/open/length`
     const clients = times(40, (i) => {
-      const port = (i % 2 ? one : two).app.tunnels.listening as number
+      const port = (i % 2 ? one : two).app.tunnels.listenerPort as number
       const client = { socket: connect({ host: '127.0.0.1', port }), said: '' }
       client.socket
         .on('error', () => undefined)
@@ -234,7 +234,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('with two instances on one P
     expect(new Set(statusesOf())).toEqual(new Set(['429']))
     expect(session.streams).toBe(streamShares.network)
     const ask = (t: TestApp, address: string) =>
-      fetch(`http://127.0.0.1:${t.app.tunnels.listening}${path}`, { headers: { 'x-forwarded-for': address } })
+      fetch(`http://127.0.0.1:${t.app.tunnels.listenerPort}${path}`, { headers: { 'x-forwarded-for': address } })
     const refused = await ask(two, '198.51.100.7')
     expect([refused.status, await refused.json()]).toMatchObject([429, { status: 429 }])
     expect((await ask(two, '198.51.100.8')).status).toBe(200)
@@ -252,7 +252,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('with two instances on one P
     const shared = await connectMachine(one, owner, { services: { team }, access: 'organization' })
     const { id, slug } = shared.tunnel
     const admin = await person(one, { admin: true })
-    const address = `127.0.0.1:${two.app.tunnels.listening}/t/${slug}/team`
+    const address = `127.0.0.1:${two.app.tunnels.listenerPort}/t/${slug}/team`
     const headers = (token: string) => ({ 'tutti-authorization': `Bearer ${token}` })
     const openSocket = async (token: string) => {
       const socket = new WebSocket(`ws://${address}/socket`, { headers: headers(token) })
@@ -280,7 +280,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('with two instances on one P
       await owner.fetch('PUT', tunnel, { access: 'organization', paused: false })
       await until(async () => (await fetch(`http://${address}/a`, { headers: headers(owner.token) })).status === 200)
     }
-    await until(() => one.app.tunnels.of(id)?.session.streams === 0)
+    await until(() => one.app.tunnels.get(id)?.session.streams === 0)
     await shared.stop()
   })
 
@@ -309,7 +309,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('with two instances on one P
     machine.machine.server = two.url
     ready = [two]
     const stopped = one.server.stop(10_000)
-    await until(() => two.app.tunnels.of(machine.tunnel.id))
+    await until(() => two.app.tunnels.get(machine.tunnel.id))
     await some()
     held.pop()?.()
     expect(await (await inFlight).text()).toBe('at last')

@@ -8,7 +8,7 @@ import { StreamableHTTPClientTransport as V1Http } from '@modelcontextprotocol/s
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import type { TunnelAction } from '../../src/features/tunnels/actions/action-schema.ts'
 import type { Tunnel } from '../../src/features/tunnels/schema.ts'
-import type { Machine } from '../../src/tunnel/machine.ts'
+import type { MachineConfig } from '../../src/tunnel/machine-config.ts'
 import { apiKey, call, mcpToken, member, type Person, person, type TestApp, testApp } from '../support/app.ts'
 import { until } from '../support/until.ts'
 import { Program } from './grants-support.ts'
@@ -43,7 +43,7 @@ beforeAll(async () => {
     return server
   })
   local = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: (request) => handler.fetch(request) })
-  const mcp: Machine['mcp'] = {
+  const mcp: MachineConfig['mcp'] = {
     mine: { argv: program('mine'), env: { GIVEN: '1' } },
     team: { argv: program('team'), who: ['members'], tools: ['echo', 'progress'] },
     web: { url: `http://127.0.0.1:${local.port}/mcp`, tools: ['add'], who: ['members'] },

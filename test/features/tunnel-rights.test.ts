@@ -35,7 +35,7 @@ afterAll(async () => {
   await service.stop(true)
 })
 
-const path = () => `127.0.0.1:${t.app.tunnels.listening}/t/${machine.tunnel.slug}/web`
+const path = () => `127.0.0.1:${t.app.tunnels.listenerPort}/t/${machine.tunnel.slug}/web`
 const by = (token: string) => ({ 'tutti-authorization': `Bearer ${token}` })
 const get = (token: string, at = '/') => fetch(`http://${path()}${at}`, { headers: by(token) })
 
@@ -107,12 +107,12 @@ test('pausing a tunnel or making it private ends the open connections of others'
 })
 
 test('a request that the machine cannot read is refused, and its connection stays open', async () => {
-  const { generation } = t.app.tunnels.of(machine.tunnel.id) ?? {}
+  const { generation } = t.app.tunnels.get(machine.tunnel.id) ?? {}
   const long = { ...by(owner.token), [`x-${'a'.repeat(300)}`]: '1' }
   expect((await fetch(`http://${path()}/`, { headers: long })).status).toBe(400)
   expect((await fetch(`http://${path()}/`, { method: 'M-SEARCH', headers: by(owner.token) })).status).toBe(400)
   expect((await get(owner.token)).status).toBe(200)
-  expect(t.app.tunnels.of(machine.tunnel.id)?.generation).toBe(generation as number)
+  expect(t.app.tunnels.get(machine.tunnel.id)?.generation).toBe(generation as number)
 })
 
 test('behind an operator’s proxy, the service and the limits use the client’s own address', async () => {

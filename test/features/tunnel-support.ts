@@ -1,21 +1,21 @@
 import type { Tunnel, TunnelClaimed, TunnelRegistered } from '../../src/features/tunnels/schema.ts'
-import { Agent, type AgentOptions } from '../../src/tunnel/agent.ts'
-import type { Machine } from '../../src/tunnel/machine.ts'
+import { TunnelAgent, type TunnelAgentOptions } from '../../src/tunnel/agent.ts'
+import type { MachineConfig } from '../../src/tunnel/machine-config.ts'
 import { call, type Person, type TestApp, unique } from '../support/app.ts'
 import { until } from '../support/until.ts'
 
 export interface ConnectedMachine {
-  agent: Agent
+  agent: TunnelAgent
   tunnel: Tunnel
-  machine: Machine
+  machine: MachineConfig
   /** Resolves with why the agent ended. */
   ended: Promise<'stopped' | 'refused'>
   stop(): Promise<void>
 }
 
-type Wanted = Pick<Partial<Machine>, 'services' | 'commands' | 'mcp' | 'server'> & {
+type Wanted = Pick<Partial<MachineConfig>, 'services' | 'commands' | 'mcp' | 'server'> & {
   access?: Tunnel['access']
-  options?: Partial<AgentOptions>
+  options?: Partial<TunnelAgentOptions>
 }
 
 /** Registers, claims and connects a machine, and waits until it is online. */
@@ -28,8 +28,8 @@ export async function connectMachine(
   const { nonce, tunnel } = (await owner.fetch<TunnelRegistered>('POST', '/api/tunnels/register', body)).body
   const about = { hostname: 'build-1', os: 'linux', architecture: 'x64', clientVersion: '1.0.0' }
   const claimed = await call<TunnelClaimed>(t, 'POST', '/api/tunnels/claim', { nonce, ...about })
-  const machine: Machine = { ...claimed.body, server, services, commands, mcp }
-  const agent = new Agent({ machine, retryMs: [5, 20], ...options })
+  const machine: MachineConfig = { ...claimed.body, server, services, commands, mcp }
+  const agent = new TunnelAgent({ machine, retryMs: [5, 20], ...options })
   const ended = agent.run()
   await until(async () => (await owner.fetch<Tunnel>('GET', `/api/tunnels/${tunnel.id}`)).body.status === 'online')
   return {

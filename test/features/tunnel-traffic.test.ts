@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { Agent } from '../../src/tunnel/agent.ts'
+import { TunnelAgent } from '../../src/tunnel/agent.ts'
 import { type Person, person, type TestApp, testApp } from '../support/app.ts'
 import { until } from '../support/until.ts'
 import { times } from './support.ts'
@@ -52,7 +52,7 @@ afterAll(async () => {
 })
 
 const at = (path: string, init: RequestInit = {}, slug = machine.tunnel.slug) =>
-  fetch(`http://127.0.0.1:${t.app.tunnels.listening}/t/${slug}/web${path}`, {
+  fetch(`http://127.0.0.1:${t.app.tunnels.listenerPort}/t/${slug}/web${path}`, {
     ...init,
     headers: { 'tutti-authorization': `Bearer ${owner.token}` },
   })
@@ -70,7 +70,7 @@ test('each server-sent event arrives before the next is sent', async () => {
     events?.enqueue(new TextEncoder().encode(`data: ${i + 1}\n\n`))
   }
   abort.abort()
-  await until(() => t.app.tunnels.of(machine.tunnel.id)?.session.streams === 0)
+  await until(() => t.app.tunnels.get(machine.tunnel.id)?.session.streams === 0)
 })
 
 test('a slow reader of a large body delays no other request, and no bytes are mixed up', async () => {
@@ -110,8 +110,8 @@ test('a machine whose connection froze is replaced by its next one, and waiting 
   // No FIN, no RST: nothing passes any more.
   isFrozen = true
   const late = at('/echo', { method: 'POST', body: 'lost' }, slug)
-  await until(() => t.app.tunnels.of(id)?.session.streams === 6)
-  const again = new Agent({ machine: { ...frozen.machine, server: t.url }, retryMs: [5, 20] })
+  await until(() => t.app.tunnels.get(id)?.session.streams === 6)
+  const again = new TunnelAgent({ machine: { ...frozen.machine, server: t.url }, retryMs: [5, 20] })
   const ended = again.run()
   for (const { status } of await Promise.all([...waiting, late])) expect(status).toBe(502)
   expect(await (await at('/echo', { method: 'POST', body: 'works' }, slug)).text()).toBe('works')

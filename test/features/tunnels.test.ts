@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Tunnel, TunnelClaimed, TunnelRegistered, TunnelStatus } from '../../src/features/tunnels/schema.ts'
-import { Agent, type AgentOptions, type Served } from '../../src/tunnel/agent.ts'
-import type { Machine } from '../../src/tunnel/machine.ts'
-import { raw, wire } from '../http/socket.ts'
+import { type ServedRequest, TunnelAgent, type TunnelAgentOptions } from '../../src/tunnel/agent.ts'
+import type { MachineConfig } from '../../src/tunnel/machine-config.ts'
+import { sendRaw, wireRequest } from '../http/socket.ts'
 import { apiKey, call, mcpToken, member, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
 import { until } from '../support/until.ts'
 import { expectEvent, expectEvents, expectRefusal, statuses, TestClock, times, watch } from './support.ts'
@@ -127,9 +127,9 @@ describe('the record of a tunnel', () => {
 describe('a connected machine', () => {
   let service: ReturnType<typeof Bun.serve>
   let tunnel: Tunnel
-  let agent: Agent
+  let agent: TunnelAgent
   let running: Promise<string>
-  const served: Served[] = []
+  const served: ServedRequest[] = []
   /** What a service says that is no web server. */
   let odd = ''
   const strange = Bun.listen({
@@ -140,18 +140,18 @@ describe('a connected machine', () => {
 
   /** Registers, claims and connects a machine with these services. */
   async function connected(
-    services: Machine['services'],
-    options: Partial<AgentOptions> = {},
+    services: MachineConfig['services'],
+    options: Partial<TunnelAgentOptions> = {},
     fields: object = {},
     who = owner,
   ) {
     const { nonce, tunnel: made } = (await register(who, { name: unique('Box'), ...fields })).body
     const { body } = await claim(nonce)
     const { tunnelId, ownerId, name, slug, token } = body
-    const machine: Machine = { server: t.url, tunnelId, ownerId, name, slug, token, services }
-    const made2 = new Agent({ machine, retryMs: [5, 20], onServed: (one) => served.push(one), ...options })
+    const machine: MachineConfig = { server: t.url, tunnelId, ownerId, name, slug, token, services }
+    const made2 = new TunnelAgent({ machine, retryMs: [5, 20], onServed: (one) => served.push(one), ...options })
     const ended = made2.run()
-    await until(() => (t.app.tunnels.of(made.id)?.offer.services.length ?? -1) === Object.keys(services).length)
+    await until(() => (t.app.tunnels.get(made.id)?.offer.services.length ?? -1) === Object.keys(services).length)
     return { agent: made2, ended, tunnel: made, machine }
   }
 
@@ -212,7 +212,7 @@ describe('a connected machine', () => {
   })
 
   const at = (name: string, path: string, init: RequestInit = {}, slug = tunnel.slug) => {
-    const { listening } = t.app.tunnels
+    const { listenerPort: listening } = t.app.tunnels
     const headers = { host: `${name}--${slug}.localhost:${listening}`, ...(init.headers as object) }
     return fetch(`http://127.0.0.1:${listening}${path}`, { redirect: 'manual', ...init, headers })
   }
@@ -226,7 +226,7 @@ describe('a connected machine', () => {
     })
     expect(seen.status).toBe('online')
     expect(seen.services.map(({ name, who }) => [name, who])).toContainEqual(['web', ['owner']])
-    expect(seen.services[0]?.url).toBe(`http://web--${tunnel.slug}.localhost:${t.app.tunnels.listening}`)
+    expect(seen.services[0]?.url).toBe(`http://web--${tunnel.slug}.localhost:${t.app.tunnels.listenerPort}`)
     const status = await until(async () => {
       const { body } = await owner.fetch<TunnelStatus>('GET', `/api/tunnels/${tunnel.id}/status`)
       return body.services.some(({ name, ok }) => name === 'web' && ok) && body
@@ -274,7 +274,7 @@ describe('a connected machine', () => {
     const first = await events.body?.getReader().read()
     expect(new TextDecoder().decode(first?.value)).toBe('data: first\n\n')
     controller.abort()
-    await until(() => t.app.tunnels.of(tunnel.id)?.session.streams === 0)
+    await until(() => t.app.tunnels.get(tunnel.id)?.session.streams === 0)
   })
 
   test('is reached by users whom both server and machine allow', async () => {
@@ -286,18 +286,18 @@ describe('a connected machine', () => {
       )
     expect(await tries('web')).toEqual([200, 403, 403, 404, 401])
     await owner.fetch('PUT', `/api/tunnels/${tunnel.id}`, { access: 'organization' })
-    await until(() => t.app.tunnels.of(tunnel.id)?.facts.access === 'organization')
+    await until(() => t.app.tunnels.get(tunnel.id)?.facts.access === 'organization')
     expect(await tries('web')).toEqual([200, 403, 403, 404, 401])
     expect(await tries('team')).toEqual([200, 200, 403, 404, 401])
     await owner.fetch('PUT', `/api/tunnels/${tunnel.id}`, { access: 'public' })
-    await until(() => t.app.tunnels.of(tunnel.id)?.facts.access === 'public')
+    await until(() => t.app.tunnels.get(tunnel.id)?.facts.access === 'public')
     expect(await tries('open')).toEqual([200, 200, 200, 200, 200])
     expect(await tries('web')).toEqual([200, 403, 403, 403, 403])
     await owner.fetch('PUT', `/api/tunnels/${tunnel.id}`, { access: 'private', paused: true })
-    await until(() => t.app.tunnels.of(tunnel.id)?.facts.paused)
+    await until(() => t.app.tunnels.get(tunnel.id)?.facts.paused)
     expect((await at('web', '/', { headers: by(owner) })).status).toBe(503)
     await owner.fetch('PUT', `/api/tunnels/${tunnel.id}`, { paused: false })
-    await until(() => t.app.tunnels.of(tunnel.id)?.facts.paused === false)
+    await until(() => t.app.tunnels.get(tunnel.id)?.facts.paused === false)
     const narrow = await apiKey(t, owner, ['tasks:write'])
     expect((await at('web', '/', { headers: { 'tutti-authorization': `Bearer ${narrow}` } })).status).toBe(403)
     const token = await mcpToken(t, owner)
@@ -309,10 +309,10 @@ describe('a connected machine', () => {
     expect((await at('gone', '/', { headers: by(owner) })).status).toBe(502)
     expect((await at('web', '/', { headers: by(owner) }, 'no-such')).status).toBe(404)
     const two = { host: `web--${tunnel.slug}.localhost:1, other.localhost`, ...by(owner) }
-    expect((await fetch(`http://127.0.0.1:${t.app.tunnels.listening}/`, { headers: two })).status).toBe(400)
+    expect((await fetch(`http://127.0.0.1:${t.app.tunnels.listenerPort}/`, { headers: two })).status).toBe(400)
     const lost = await connected({ web: { url: `http://127.0.0.1:${service.port}` } })
     const waiting = at('web', '/slow', { headers: by(owner) }, lost.tunnel.slug)
-    await until(() => t.app.tunnels.of(lost.tunnel.id)?.session.streams === 1)
+    await until(() => t.app.tunnels.get(lost.tunnel.id)?.session.streams === 1)
     lost.agent.stop()
     expect((await waiting).status).toBe(502)
     expect(await lost.ended).toBe('stopped')
@@ -324,12 +324,12 @@ describe('a connected machine', () => {
 
   test('stays connected whatever a client requests or a service responds', async () => {
     const say = async (method: string, target: string, more: Record<string, string> = {}): Promise<string> => {
-      const headers = { host: `web--${tunnel.slug}.localhost:${t.app.tunnels.listening}`, ...by(owner), ...more }
+      const headers = { host: `web--${tunnel.slug}.localhost:${t.app.tunnels.listenerPort}`, ...by(owner), ...more }
       const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
       let said = ''
       const socket = await Bun.connect({
         hostname: '127.0.0.1',
-        port: t.app.tunnels.listening as number,
+        port: t.app.tunnels.listenerPort as number,
         socket: {
           data: (_, bytes) => {
             said += bytes.toString('latin1')
@@ -342,7 +342,7 @@ describe('a connected machine', () => {
       return said.slice('HTTP/1.1 '.length, 12)
     }
     const many = Object.fromEntries(times(196, (i) => [`x-${i}`, 'y']))
-    const { generation } = t.app.tunnels.of(tunnel.id) ?? {}
+    const { generation } = t.app.tunnels.get(tunnel.id) ?? {}
     expect(await say('GET', '/', many)).toBe('400')
     expect(await say('GET', '/', { x: 'y'.repeat(15_000) })).toBe('200')
     for (const method of ['M-SEARCH', 'PROPFIND', 'CONNECT', 'TRACE']) expect(await say(method, '/')).toMatch(/^[45]/)
@@ -359,16 +359,17 @@ describe('a connected machine', () => {
       odd = response
       expect((await at('odd', '/', { headers: by(owner) })).status).toBeGreaterThan(400)
     }
-    expect(t.app.tunnels.of(tunnel.id)?.generation).toBe(generation as number)
+    expect(t.app.tunnels.get(tunnel.id)?.generation).toBe(generation as number)
     expect((await at('web', '/', { headers: by(owner) })).status).toBe(200)
   })
 
   test('receives nothing of a request with two Host headers', async () => {
-    const port = t.app.tunnels.listening as number
+    const port = t.app.tunnels.listenerPort as number
     const listener = { ...t, server: { ...t.server, port } }
     const mine = `Host: web--${tunnel.slug}.localhost:${port}`
     const credential = `Tutti-Authorization: ${by(owner)['tutti-authorization']}`
-    const ask = async (...hosts: string[]) => (await raw(listener, wire(t, 'GET /', [...hosts, credential])))[0]
+    const ask = async (...hosts: string[]) =>
+      (await sendRaw(listener, wireRequest(t, 'GET /', [...hosts, credential])))[0]
     for (const hosts of [
       [mine, 'Host: other.localhost'],
       ['Host: other.localhost', mine],
@@ -382,7 +383,7 @@ describe('a connected machine', () => {
   })
 
   test('serves pages by path in a sandbox, and stores nothing for the origin', async () => {
-    const response = await fetch(`http://127.0.0.1:${t.app.tunnels.listening}/t/${tunnel.slug}/web/x?y=1`, {
+    const response = await fetch(`http://127.0.0.1:${t.app.tunnels.listenerPort}/t/${tunnel.slug}/web/x?y=1`, {
       headers: by(owner),
     })
     expect(response.headers.get('x-seen')).toBe('/x?y=1')
@@ -391,20 +392,20 @@ describe('a connected machine', () => {
     expect(response.headers.getSetCookie()).toEqual([])
     expect(response.headers.get('clear-site-data')).toBeNull()
     // A browser cannot sign in there, and is told what to do instead.
-    const page = await fetch(`http://127.0.0.1:${t.app.tunnels.listening}/t/${tunnel.slug}/web/`, {
+    const page = await fetch(`http://127.0.0.1:${t.app.tunnels.listenerPort}/t/${tunnel.slug}/web/`, {
       headers: { accept: 'text/html', 'sec-fetch-mode': 'navigate' },
     })
     expect([page.status, page.headers.get('set-cookie')]).toEqual([401, null])
     expect(page.headers.get('content-security-policy')).toContain('sandbox')
     const text = await page.text()
     expect(text).toContain(`tutti tunnel open ${tunnel.slug}/web`)
-    expect(text).toContain(`http://web--${tunnel.slug}.localhost:${t.app.tunnels.listening}/`)
+    expect(text).toContain(`http://web--${tunnel.slug}.localhost:${t.app.tunnels.listenerPort}/`)
     // The API's own port knows nothing of it.
     expect((await fetch(`${t.url}/t/${tunnel.slug}/web/`, { headers: by(owner) })).status).toBe(404)
   })
 
   test('passes WebSockets with their subprotocol, message kinds and close codes', async () => {
-    const { listening } = t.app.tunnels
+    const { listenerPort: listening } = t.app.tunnels
     const socket = new WebSocket(`ws://127.0.0.1:${listening}/t/${tunnel.slug}/web/socket`, {
       headers: by(owner),
       protocols: ['chat'],
@@ -426,7 +427,7 @@ describe('a connected machine', () => {
     expect(got).toEqual(['hello', 300_000, ''])
     socket.send('bye')
     expect(await closed.promise).toEqual([4321, 'as asked'])
-    await until(() => t.app.tunnels.of(tunnel.id)?.session.streams === 0)
+    await until(() => t.app.tunnels.get(tunnel.id)?.session.streams === 0)
   })
 
   test('is reached by a WebSocket on the API itself, with a ticket', async () => {
@@ -450,11 +451,11 @@ describe('a connected machine', () => {
     expect(await tried(colleague, 'web')).toBe(403)
     expect(await tried(viewer, 'web')).toBe(403)
     expect(await tried(stranger, 'web')).toBe(404)
-    await until(() => t.app.tunnels.of(tunnel.id)?.session.streams === 0)
+    await until(() => t.app.tunnels.get(tunnel.id)?.session.streams === 0)
   })
 
   test('is reached by a browser that signs in on the dashboard and gets a cookie for this one host', async () => {
-    const host = `web--${tunnel.slug}.localhost:${t.app.tunnels.listening}`
+    const host = `web--${tunnel.slug}.localhost:${t.app.tunnels.listenerPort}`
     const page = { accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
     const sent = await at('web', '/deep?x=1', { headers: page })
     expect(sent.status).toBe(302)
@@ -501,12 +502,12 @@ describe('a connected machine', () => {
       const leaver = await member(t, owner, 'member')
       const theirs = await connected({ web: { url } }, {}, {}, leaver)
       const open = at('web', '/slow', { headers: by(leaver) }, theirs.tunnel.slug)
-      await until(() => t.app.tunnels.of(theirs.tunnel.id)?.session.streams === 1)
+      await until(() => t.app.tunnels.get(theirs.tunnel.id)?.session.streams === 1)
       expect((await way(leaver)).status).toBe(200)
       // Refused if the request is ended first, failed if the machine is.
       expect([403, 502]).toContain((await open).status)
       expect(await theirs.ended).toBe('refused')
-      expect(t.app.tunnels.of(theirs.tunnel.id)).toBeUndefined()
+      expect(t.app.tunnels.get(theirs.tunnel.id)).toBeUndefined()
       expect((await beat(theirs.machine.token)).status).toBe(401)
     }
   })
@@ -514,7 +515,7 @@ describe('a connected machine', () => {
   test('is disconnected by a new claim', async () => {
     const first = await connected({ web: { url: `http://127.0.0.1:${service.port}` } })
     const { nonce } = (await register(owner, { tunnelId: first.tunnel.id })).body
-    expect(t.app.tunnels.of(first.tunnel.id)).toBeDefined()
+    expect(t.app.tunnels.get(first.tunnel.id)).toBeDefined()
     expect((await claim(nonce)).status).toBe(200)
     expect(await first.ended).toBe('refused')
     expect((await beat(first.machine.token)).status).toBe(401)
@@ -523,15 +524,15 @@ describe('a connected machine', () => {
   test('is replaced by a later connection, and disconnected when it loses the right', async () => {
     const url = `http://127.0.0.1:${service.port}`
     const first = await connected({ web: { url } })
-    const second = new Agent({ machine: first.machine, retryMs: [5, 20] })
+    const second = new TunnelAgent({ machine: first.machine, retryMs: [5, 20] })
     const ended = second.run()
-    await until(() => (t.app.tunnels.of(first.tunnel.id)?.generation ?? 0) > 1)
+    await until(() => (t.app.tunnels.get(first.tunnel.id)?.generation ?? 0) > 1)
     first.agent.stop()
     await first.ended
     expect((await beat(first.machine.token, { generation: 1, services: [] })).status).toBe(409)
     await until(async () => (await at('web', '/', { headers: by(owner) }, first.tunnel.slug)).status === 200)
     await owner.fetch('DELETE', `/api/tunnels/${first.tunnel.id}`)
     expect(await ended).toBe('refused')
-    expect(t.app.tunnels.of(first.tunnel.id)).toBeUndefined()
+    expect(t.app.tunnels.get(first.tunnel.id)).toBeUndefined()
   })
 })

@@ -18,9 +18,9 @@ import { createPlan } from '../../src/features/planning/service.ts'
 import { remove as removeProject } from '../../src/features/projects/deletion.ts'
 import * as projects from '../../src/features/projects/service.ts'
 import { projects as projectTable } from '../../src/features/projects/table.ts'
-import { purge } from '../../src/features/upkeep/service.ts'
+import { purgeExpired } from '../../src/features/upkeep/service.ts'
 import { loginSessions, refreshTokens } from '../../src/features/users/table.ts'
-import { world } from '../contract/world.ts'
+import { buildWorld } from '../contract/world.ts'
 import { call, type Person, person, systemCtx, type TestApp, unique } from '../support/app.ts'
 import { keptMail, linkSecretIn, mailRows } from '../support/mail.ts'
 import { failure, ownApp, TestClock, times } from './support.ts'
@@ -38,7 +38,7 @@ beforeAll(async () => {
 })
 afterAll(() => t.close())
 
-const run = () => purge(systemCtx(t), {})
+const run = () => purgeExpired(systemCtx(t), {})
 /** Sessions end as the clock moves on; the machine can still act for her. */
 const asAda = async (organizationId?: string) => {
   const actor = await t.app.auth.actorFor(ada.userId)
@@ -107,7 +107,7 @@ describe('deleted records', () => {
   test('of every kind are deleted, in every table that can hide a row or belongs to a team or project', async () => {
     const own = await ownApp(clock.now)
     try {
-      const { owner } = await world(own)
+      const { owner } = await buildWorld(own)
       const query = async (text: string, params: unknown[] = []) => (await own.app.driver.query(text, params)).rows
       const counted = async (table: string) => Number((await query(`select count(*) from "${table}"`))[0]?.[0])
       const soft = (
@@ -139,7 +139,7 @@ describe('deleted records', () => {
       for (const table of soft)
         await query(`update "${table}" set deleted_at = $1 where deleted_at is null`, [clock.now().toISOString()])
       clock.forward({ days: 30, seconds: 1 })
-      const removed = await purge(systemCtx(own), {})
+      const removed = await purgeExpired(systemCtx(own), {})
       for (const table of soft) expect([table, removed[table]]).not.toEqual([table, 0])
       await purgeSite(systemCtx(own), {})
       for (const table of ofSite) expect([table, await counted(table)]).toEqual([table, 0])
@@ -160,7 +160,7 @@ describe('deleted records', () => {
         query(`select 1 from "${table}" t where coalesce(to_jsonb(t) -> 'organization_id', '0') <> 'null'`)
       for (const [table] of hanging) expect([table, await ofTeams(table)]).toEqual([table, []])
       expect(await counted('links')).toBe(0)
-      expect(Object.values(await purge(systemCtx(own), {})).every((n) => n === 0)).toBe(true)
+      expect(Object.values(await purgeExpired(systemCtx(own), {})).every((n) => n === 0)).toBe(true)
     } finally {
       await own.close()
     }
@@ -275,7 +275,7 @@ test('codes and links are deleted when they expire, used or not, with the text o
 test('the upkeep runs every hour as a job, and for the machine only', async () => {
   const job = jobs.find((j) => j.name === 'upkeep.purge')
   expect(job?.every).toBe('17 * * * *')
-  expect(await failure(purge(await asAda(), {}))).toMatchObject({ code: 'forbidden' })
+  expect(await failure(purgeExpired(await asAda(), {}))).toMatchObject({ code: 'forbidden' })
   const note = await notes.create(await asAda(), { title: 'gone' })
   await notes.remove(await asAda(), { ref: note.id })
   clock.forward({ days: 31 })

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type { ErrorCode } from '../../src/errors.ts'
-import { open, read, wire } from '../http/socket.ts'
+import { openSocket, readResponses, wireRequest } from '../http/socket.ts'
 import { apiKey, call, member, type Person, person, sharedApp, type TestApp, testApp } from '../support/app.ts'
 import { exif, gif, jpeg, jpegSegment, pictureForm, pictures, png, pngChunk, pngHeader } from '../support/pictures.ts'
 import { expectEvent, expectNoEvents, expectRefusal, inside, statuses, TestClock, times, watch } from './support.ts'
@@ -321,7 +321,7 @@ describe('an upload is refused', () => {
   })
 
   const head = (who: Person, ...more: string[]) =>
-    wire(t, 'POST /api/settings/avatar', [
+    wireRequest(t, 'POST /api/settings/avatar', [
       `Authorization: Bearer ${who.token}`,
       'Content-Type: multipart/form-data; boundary=x',
       ...more,
@@ -329,9 +329,9 @@ describe('an upload is refused', () => {
 
   test('with 413 before a byte is read if 10 MB are announced, or when an endless body passes the limit', async () => {
     for (const announced of [`Content-Length: ${10 << 20}`, 'Transfer-Encoding: chunked']) {
-      const socket = await open(t)
+      const socket = await openSocket(t)
       try {
-        const answers = read(socket)
+        const answers = readResponses(socket)
         socket.write(head(ada, announced))
         if (announced.startsWith('T'))
           for (let sent = 0; sent < 160 && !socket.destroyed; sent++)
@@ -345,7 +345,7 @@ describe('an upload is refused', () => {
 
   test('with 429 while two others of the same sender are running', async () => {
     const who = await person(t)
-    const slow = await Promise.all(times(2, () => open(t)))
+    const slow = await Promise.all(times(2, () => openSocket(t)))
     try {
       for (const socket of slow) socket.write(head(who, 'Content-Length: 1000'))
       let answer = await who.fetch('POST', '/api/settings/avatar', pictureForm())
@@ -353,7 +353,7 @@ describe('an upload is refused', () => {
       expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '1'])
       await expectNoEvents(t, answer)
       expect((await ada.fetch('POST', '/api/settings/avatar', pictureForm())).status).toBe(200)
-      const answers = slow.map((socket) => read(socket))
+      const answers = slow.map((socket) => readResponses(socket))
       for (const socket of slow) socket.write('y'.repeat(1000))
       expect((await Promise.all(answers)).map((a) => a[0]?.status)).toEqual([400, 400])
     } finally {

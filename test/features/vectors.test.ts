@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { newId, vectorText } from '../../src/db/columns.ts'
 import { VectorCodes } from '../../src/embeddings/codes.ts'
-import { type HybridQuery, hybrid } from '../../src/features/search/hybrid.ts'
-import { Keeper, vectorsLoaded } from '../../src/features/search/kept.ts'
+import { type HybridQuery, searchHybrid } from '../../src/features/search/hybrid.ts'
+import { VectorCache, whenVectorsLoaded } from '../../src/features/search/vector-cache.ts'
 import { type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 
 /** More than are all compared, so that candidates have to be chosen. */
@@ -66,7 +66,11 @@ async function store(who: Person, vectors: readonly Float32Array[], inProject: s
 
 const ask = async (who: Person, values: Float32Array, filter: Partial<HybridQuery> = {}): Promise<string[]> =>
   (
-    await hybrid(await who.ctx(), { text: '', kinds: ['memory'], limit: BEST, ...filter }, { model: MODEL, values })
+    await searchHybrid(
+      await who.ctx(),
+      { text: '', kinds: ['memory'], limit: BEST, ...filter },
+      { model: MODEL, values },
+    )
   ).map((hit) => hit.recordId)
 
 /** The right ones, by comparing all. */
@@ -117,7 +121,7 @@ afterAll(() =>
 test('many passages are found by meaning as if all were compared, even before their vectors are loaded', async () => {
   const values = near(sea)
   expect((await ask(ada, values))[0]).toBe(exact(values)[0] as string)
-  await vectorsLoaded(t.app)
+  await whenVectorsLoaded(t.app)
   expect(await recall(6)).toBe(1)
 })
 
@@ -130,7 +134,7 @@ test('a filter that excludes the nearest passages still finds the best of the re
 test('a stored passage is found at once, and a deleted one no more', async () => {
   const values = near(land, 0.1)
   await ask(ada, values)
-  await vectorsLoaded(t.app)
+  await whenVectorsLoaded(t.app)
   const [fresh] = await store(ada, [values], null)
   expect((await ask(ada, values))[0]).toBe(fresh as string)
   await t.app.driver.query('delete from passages where id = $1::uuid', [fresh])
@@ -146,7 +150,7 @@ test('passages are found by their owner only, and move with their project', asyn
   const moving = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Moving') })).body.id
   const [one] = await store(ada, [values], moving)
   expect((await ask(ada, values))[0]).toBe(one as string)
-  await vectorsLoaded(t.app)
+  await whenVectorsLoaded(t.app)
   // Whoever keeps the vectors of the second team in memory reads on from the last number.
   const highest = async (which = '') =>
     Number((await t.app.driver.query(`select max(seq) from passage_signs ${which}`)).rows[0]?.[0])
@@ -155,7 +159,7 @@ test('passages are found by their owner only, and move with their project', asyn
   expect(moved.status).toBe(200)
   expect(await highest(`where owner = '${theirs.body.id}'`)).toBeGreaterThan(last)
   const asked = await ask(ada, values)
-  await vectorsLoaded(t.app)
+  await whenVectorsLoaded(t.app)
   expect([asked[0], (await ask(ada, values))[0]]).toEqual([one, one])
   expect(await ask(bob, values)).toEqual([])
 })
@@ -166,18 +170,18 @@ test('vectors use memory only for owners with many, while they are used and whil
   const few = await store(bob, [values, near(land)], null)
   for (const id of few) stored.delete(id)
   let now = 0
-  const keeper = new Keeper(t.app, 128 << 20, () => now)
-  const ask = (keeping: Keeper, who: Person) => keeping.nearest([who.organizationId], { model: MODEL, values })
+  const keeper = new VectorCache(t.app, 128 << 20, () => now)
+  const ask = (keeping: VectorCache, who: Person) => keeping.findNearest([who.organizationId], { model: MODEL, values })
   expect(await ask(keeper, bob)).toEqual(few)
   expect(keeper.bytes).toBe(0)
   expect(await ask(keeper, ada)).toBeUndefined()
-  await keeper.loaded()
+  await keeper.whenLoaded()
   expect((await ask(keeper, ada))?.length).toBeGreaterThanOrEqual(400)
   // Whole pages of 64 KB, and the ids.
   expect(keeper.bytes).toBeGreaterThan(stored.size * (DIMENSIONS + 150))
-  const tight = new Keeper(t.app, keeper.bytes, () => now)
+  const tight = new VectorCache(t.app, keeper.bytes, () => now)
   await ask(tight, ada)
-  await tight.loaded()
+  await tight.whenLoaded()
   expect(tight.bytes).toBe(keeper.bytes)
   const [more] = await store(ada, [values], null)
   expect(await ask(tight, ada)).toBeUndefined()

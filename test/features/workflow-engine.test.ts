@@ -2,15 +2,15 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import {
   defaultWorkflow,
+  gateProgress,
   isClosed,
   isInReview,
   type Move,
-  next,
-  problemsIn,
-  progress,
+  nextFeatureStep,
   stateBeforeGate,
-  step,
+  stepFor,
   workflowOf,
+  workflowProblems,
 } from '../../src/features/projects/workflow/workflow.ts'
 import {
   type Evidence,
@@ -18,7 +18,7 @@ import {
   kinds,
   type Workflow,
 } from '../../src/features/projects/workflow/workflow-schema.ts'
-import { wayTo } from '../../src/records/cycles.ts'
+import { findPath } from '../../src/records/cycles.ts'
 
 /** The same cases in every run; to look further, change it for a while. */
 fc.configureGlobal({ seed: 20261115 })
@@ -30,14 +30,14 @@ const documented: Evidence = { summary: 'Manual page', files: ['docs/lock.md'] }
 
 /** Where it leads with nothing missing, or what is missing, or that it is refused. */
 const outcome = (workflow: Workflow, from: ReturnType<typeof at>, move: Move): string => {
-  const found = step(workflow, from, move)
+  const found = stepFor(workflow, from, move)
   if ('refused' in found) return 'refused'
   return found.missing.length > 0 ? `needs ${found.missing.map((m) => m.item).join(', ')}` : found.to
 }
 
 describe('the default workflow', () => {
   test('passes the validation of workflows', () => {
-    expect(problemsIn(defaultWorkflow)).toEqual([])
+    expect(workflowProblems(defaultWorkflow)).toEqual([])
     expect(defaultWorkflow.states.filter((state) => isClosed(defaultWorkflow, state))).toEqual(['done'])
     expect(defaultWorkflow.states.filter((state) => isInReview(defaultWorkflow, state))).toEqual(['in_review'])
   })
@@ -100,7 +100,7 @@ describe('the default workflow', () => {
 
   test('names a refused test result in the refusal', () => {
     const evidence: Evidence = { summary: 'x', tests: { command: 'bun test', passed: 9, failed: 2 } }
-    expect(step(defaultWorkflow, at('in_testing'), { by: 'advance', evidence })).toMatchObject({
+    expect(stepFor(defaultWorkflow, at('in_testing'), { by: 'advance', evidence })).toMatchObject({
       missing: [{ needs: expect.stringContaining('(submitted: 9 passed, 2 failed)') }],
     })
   })
@@ -141,21 +141,24 @@ describe('the default workflow', () => {
       for (const to of [...defaultWorkflow.states, 'nowhere'])
         for (const evidence of [undefined, code, tested, documented]) {
           const named = outcome(defaultWorkflow, at(from), { by: 'advance', to, evidence })
-          const plain = step(defaultWorkflow, at(from), { by: 'advance', evidence })
+          const plain = stepFor(defaultWorkflow, at(from), { by: 'advance', evidence })
           if ('refused' in plain || plain.to !== to) expect(['refused', 'needs review']).toContain(named)
           else expect(named).toBe(outcome(defaultWorkflow, at(from), { by: 'advance', evidence }))
         }
   })
 
   test('lists the next states and the gates', () => {
-    expect(next(defaultWorkflow, at('in_progress'))).toMatchObject({
+    expect(nextFeatureStep(defaultWorkflow, at('in_progress'))).toMatchObject({
       to: 'in_testing',
       missing: [{ needs: 'what changed' }, {}],
     })
-    expect(next(defaultWorkflow, at('in_docs', 'bug'))).toEqual({ to: 'in_review', missing: [] })
-    expect(next(defaultWorkflow, at('in_review'))).toMatchObject({ to: 'done', missing: [{ item: 'review' }] })
-    expect(next(defaultWorkflow, at('done'))).toBeNull()
-    expect(progress(defaultWorkflow, 'bug', new Set(['code_complete']))).toEqual([
+    expect(nextFeatureStep(defaultWorkflow, at('in_docs', 'bug'))).toEqual({ to: 'in_review', missing: [] })
+    expect(nextFeatureStep(defaultWorkflow, at('in_review'))).toMatchObject({
+      to: 'done',
+      missing: [{ item: 'review' }],
+    })
+    expect(nextFeatureStep(defaultWorkflow, at('done'))).toBeNull()
+    expect(gateProgress(defaultWorkflow, 'bug', new Set(['code_complete']))).toEqual([
       { gate: 'code_complete', state: 'passed' },
       { gate: 'test_complete', state: 'open' },
       { gate: 'docs_complete', state: 'skipped' },
@@ -169,7 +172,7 @@ describe('a custom workflow', () => {
   const with_ = (change: Partial<Record<keyof Workflow, unknown>>) => ({ ...two, ...change })
 
   test('can be small', () => {
-    expect(problemsIn(two)).toEqual([])
+    expect(workflowProblems(two)).toEqual([])
     expect(workflowOf({ settings: { workflow: two } })).toEqual(two)
     expect(workflowOf({ settings: {} })).toBe(defaultWorkflow)
     expect(workflowOf({ settings: { workflow: 'x' } })).toBe(defaultWorkflow)
@@ -237,7 +240,7 @@ describe('a custom workflow', () => {
     ],
   ]
   test.each(broken)('with %s is refused', (_what, workflow, pointer) => {
-    expect(problemsIn(workflow)[0]?.pointer).toBe(pointer)
+    expect(workflowProblems(workflow)[0]?.pointer).toBe(pointer)
     expect(workflowOf({ settings: { workflow } })).toBe(defaultWorkflow)
   })
 })
@@ -295,10 +298,10 @@ test('every step in any workflow is one of its transitions, with the evidence of
       fc.constantFrom(...kinds),
       fc.array(anyMove, { maxLength: 30 }),
       (workflow, kind, moves) => {
-        fc.pre(problemsIn(workflow).length === 0)
+        fc.pre(workflowProblems(workflow).length === 0)
         let status = workflow.initial
         for (const move of moves) {
-          const found = step(workflow, { status, kind }, move)
+          const found = stepFor(workflow, { status, kind }, move)
           if ('refused' in found || found.missing.length > 0) continue
           const used = workflow.transitions.find((t) => t.from === status && (t.by ?? 'advance') === move.by)
           expect(used).toBeDefined()
@@ -327,11 +330,11 @@ describe('the path between features', () => {
       from: pair[0] as string,
       to: pair[2] as string,
     }))
-    expect(wayTo('d', ['a'], edges)).toEqual(['a', 'd'])
-    expect(wayTo('c', ['x', 'a'], edges)).toEqual(['a', 'b', 'c'])
-    expect(wayTo('a', ['a'], edges)).toEqual(['a'])
-    expect(wayTo('a', ['b', 'x'], edges)).toBeUndefined()
-    expect(wayTo('a', [], edges)).toBeUndefined()
+    expect(findPath('d', ['a'], edges)).toEqual(['a', 'd'])
+    expect(findPath('c', ['x', 'a'], edges)).toEqual(['a', 'b', 'c'])
+    expect(findPath('a', ['a'], edges)).toEqual(['a'])
+    expect(findPath('a', ['b', 'x'], edges)).toBeUndefined()
+    expect(findPath('a', [], edges)).toBeUndefined()
   })
 
   test('is found with one visit of each feature', () => {
@@ -340,7 +343,7 @@ describe('the path between features', () => {
       to: `${(i % 2000) + 1 + Math.floor(i / 2000)}`,
     }))
     const starts = Array.from({ length: 50 }, (_, i) => `${i}`)
-    expect(wayTo('none', starts, edges)).toBeUndefined()
-    expect(wayTo('2000', starts, edges)).toHaveLength(41)
+    expect(findPath('none', starts, edges)).toBeUndefined()
+    expect(findPath('2000', starts, edges)).toHaveLength(41)
   }, 300_000)
 })

@@ -499,12 +499,12 @@ test('no sequence of API calls reaches done without passing every gate', async (
           const ctx = callers[c.who]
           const work =
             c.call === 'advance'
-              ? advancing.advance(ctx, { ref, evidence: given(c.evidence) })
+              ? advancing.advanceFeature(ctx, { ref, evidence: given(c.evidence) })
               : c.call === 'patch'
                 ? workflow.update(ctx, { ref, status: c.status, evidence: given(c.evidence) })
                 : c.call === 'kind'
                   ? workflow.update(ctx, { ref, kind: c.kind })
-                  : advancing.review(ctx, { ref, verdict: c.verdict })
+                  : advancing.reviewFeature(ctx, { ref, verdict: c.verdict })
           await work.catch((error: unknown) => {
             if (!(error instanceof AppError)) throw error
           })

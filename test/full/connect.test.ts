@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { linesOf } from '../../src/text/lines.ts'
+import { splitLines } from '../../src/text/lines.ts'
 import { Office } from '../binary/home.ts'
 import { BINARY, bareEnv, folder, tutti } from '../support/binary.ts'
 import { connectedBy, install, programs, run } from './install.ts'
@@ -86,7 +86,7 @@ describe.if(process.env.FULL === '1')('tutti connect for third-party programs', 
         stderr: 'inherit',
       })
       machine = child
-      for await (const line of linesOf(child.stdout)) if (line.includes('"online"')) break
+      for await (const line of splitLines(child.stdout)) if (line.includes('"online"')) break
     }, 300_000)
     afterAll(async () => {
       machine.kill()

@@ -1,12 +1,12 @@
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { check } from '../../src/check.ts'
 import { parseJson } from '../../src/http/body.ts'
-import { documented } from '../../src/http/openapi.ts'
+import { documentedRoutes } from '../../src/http/openapi.ts'
 import type { TSchema } from '../../src/schema.ts'
 import { type Answer, call, type Person, person, sharedApp, testApp, unique } from '../support/app.ts'
 import { allowing } from '../support/timing.ts'
 import { slowClients } from './slow.ts'
-import { open, portOf, raw, read, wire } from './socket.ts'
+import { openSocket, portOf, readResponses, sendRaw, wireRequest } from './socket.ts'
 
 /** Which bodies are accepted, and that others do no harm. */
 const t = await sharedApp()
@@ -146,9 +146,9 @@ test('an error about a nullable field names the other allowed values', async () 
 describe('a body that is too large', () => {
   test('gets 413 at once for an announced length of 10 MB', async () => {
     const begun = performance.now()
-    const [answer] = await raw(
+    const [answer] = await sendRaw(
       t,
-      wire(t, 'POST /api/notes', [auth, 'Content-Type: application/json', `Content-Length: ${10 << 20}`]),
+      wireRequest(t, 'POST /api/notes', [auth, 'Content-Type: application/json', `Content-Length: ${10 << 20}`]),
     )
     expect(answer?.status).toBe(413)
     expect(JSON.parse(answer?.body ?? '')).toMatchObject({
@@ -159,10 +159,12 @@ describe('a body that is too large', () => {
   })
 
   test('gets 413 when its chunks exceed the limit', async () => {
-    const socket = await open(t)
+    const socket = await openSocket(t)
     try {
-      const answers = read(socket)
-      socket.write(wire(t, 'POST /api/notes', [auth, 'Content-Type: application/json', 'Transfer-Encoding: chunked']))
+      const answers = readResponses(socket)
+      socket.write(
+        wireRequest(t, 'POST /api/notes', [auth, 'Content-Type: application/json', 'Transfer-Encoding: chunked']),
+      )
       const chunk = `10000\r\n${'a'.repeat(0x10000)}\r\n`
       // Never the last chunk: the answer must not wait for it.
       for (let sent = 0; sent < 160 && !socket.destroyed; sent++) socket.write(chunk)
@@ -180,21 +182,21 @@ describe('a body that is too large', () => {
     expect((await call(small, 'POST', '/api/notes', sized(2000), headers)).status).toBe(201)
     expect((await call(small, 'POST', '/api/notes', sized(2001), headers)).status).toBe(413)
     const chunked = (bytes: number) =>
-      wire(
+      wireRequest(
         small,
         'POST /api/notes',
         [auth, 'Content-Type: application/json', 'Transfer-Encoding: chunked'],
         `${bytes.toString(16)}\r\n${sized(bytes)}\r\n0\r\n\r\n`,
       )
-    expect((await raw(small, chunked(2000)))[0]?.status).toBe(201)
-    expect((await raw(small, chunked(2001)))[0]?.status).toBe(413)
+    expect((await sendRaw(small, chunked(2000)))[0]?.status).toBe(201)
+    expect((await sendRaw(small, chunked(2001)))[0]?.status).toBe(413)
     await small.close()
   })
 
   test('is not read without a valid credential', async () => {
-    const [answer] = await raw(
+    const [answer] = await sendRaw(
       t,
-      wire(t, 'POST /api/notes', ['Content-Type: application/json', `Content-Length: ${1 << 19}`]),
+      wireRequest(t, 'POST /api/notes', ['Content-Type: application/json', `Content-Length: ${1 << 19}`]),
     )
     expect(answer?.status).toBe(401)
   })
@@ -243,7 +245,7 @@ describe('a body that is too large', () => {
       // The error says what is wrong without repeating the whole input.
       expect(JSON.stringify(answer.body).length).toBeLessThan(20_000)
       // Our own check, in the processor's time. Elysia adds to it outside production, where it describes every error once more.
-      const schema = documented(t.server.routes).find((r) => r.method === method && r.path === path)?.hooks
+      const schema = documentedRoutes(t.server.routes).find((r) => r.method === method && r.path === path)?.hooks
         .body as TSchema
       check(schema, {})
       const begun = process.cpuUsage()
@@ -360,13 +362,13 @@ describe('a valid body', () => {
 
   test('is ignored on a route without a body', async () => {
     expect((await send('/api/auth/me', '{"role":"admin"}', {}, 'PATCH')).status).toBe(405)
-    const socket = wire(
+    const socket = wireRequest(
       t,
       'GET /api/auth/me',
       [auth, 'Content-Type: application/json', 'Content-Length: 16'],
       '{"role":"admin"}',
     )
-    const [answer] = await raw(t, socket)
+    const [answer] = await sendRaw(t, socket)
     expect(JSON.parse(answer?.body ?? '{}')).toMatchObject({ role: 'user' })
     expect(portOf(t)).toBeGreaterThan(0)
   })

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { actionOf, documented, type RouteLike } from '../../src/http/openapi.ts'
+import { documentedRoutes, type RouteLike, routeAction } from '../../src/http/openapi.ts'
 import type { TSchema } from '../../src/schema.ts'
-import { bodyOf, communityPost, fill, type World, world } from '../contract/world.ts'
+import { bodyOf, buildWorld, communityPost, fillPath, type World } from '../contract/world.ts'
 import { call, logged, type Person, person, sharedApp, type TestApp, testApp, unique } from '../support/app.ts'
 
 /** Requests that depend on what happened before: versions, repeated calls, pages. */
@@ -92,20 +92,24 @@ describe('If-Match', () => {
   })
 
   test('is checked by every write of a versioned record', async () => {
-    const w: World = await world(t)
+    const w: World = await buildWorld(t)
     Object.assign(w.paths, await communityPost(t, w.owner))
     const admin = await person(t, { admin: true })
     /** Memberships, credentials, leases, invitations and what an administrator does to a user or hides in the marketplace, evidence, reports, mails and files end the same way from any version, and a code host has its own: there it is refused. */
     const unversioned =
       /\/(relations|claim|release|agents-md|pulls|sync|members|api-keys|mcp-tokens|grants|oauth-clients|connected-accounts|passkeys|sessions|invites|workspace-invites|notifications|outbox|evidence|uploads|report|marketplace)\b|\/workspaces\/:id\/teams|\/admin\/users\/|\/test$/
     const makes = (r: RouteLike) => '201' in ((r.hooks.response ?? {}) as object)
-    const writes = documented(t.server.routes).filter((r) => r.method !== 'GET' && r.path.includes(':') && !makes(r))
+    const writes = documentedRoutes(t.server.routes).filter(
+      (r) => r.method !== 'GET' && r.path.includes(':') && !makes(r),
+    )
     const ignored: string[] = []
     // Routes that ignore it and delete come last, so that the list of failures is complete.
     for (const route of writes.toSorted((x, y) => y.path.length - x.path.length || (x.method === 'DELETE' ? 1 : -1))) {
       const who = route.path.startsWith('/api/admin/') ? admin : w.owner
-      const { status } = await who.fetch(route.method, fill(route.path, w), bodyOf(route, w), { 'if-match': '"99"' })
-      if (status !== (unversioned.test(route.path) && !actionOf(route).hints.versioned ? 400 : 412))
+      const { status } = await who.fetch(route.method, fillPath(route.path, w), bodyOf(route, w), {
+        'if-match': '"99"',
+      })
+      if (status !== (unversioned.test(route.path) && !routeAction(route).hints.versioned ? 400 : 412))
         ignored.push(`${route.method} ${route.path}: ${status}`)
     }
     expect(writes.length).toBeGreaterThan(8)
@@ -426,10 +430,10 @@ describe('pages of a list', () => {
   })
 
   test('refuse forged cursors of every list and order, without an error 500', async () => {
-    const w = await world(t)
+    const w = await buildWorld(t)
     const id = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
     const wrong: string[] = []
-    const lists = documented(t.server.routes).filter(
+    const lists = documentedRoutes(t.server.routes).filter(
       (r) =>
         'cursor' in ((r.hooks.query?.properties ?? {}) as object) &&
         !r.path.startsWith('/api/public/') &&
@@ -446,7 +450,7 @@ describe('pages of a list', () => {
           const order = choice ? 'asc' : 'desc'
           const cursor = Buffer.from(JSON.stringify([`${sort}.${order}`, value, id])).toString('base64url')
           const query = new URLSearchParams({ cursor, ...(choice && { sort, order }) })
-          const { status } = await who.fetch('GET', `${fill(route.path, w)}?${query}`)
+          const { status } = await who.fetch('GET', `${fillPath(route.path, w)}?${query}`)
           // A text is a place in a list of texts, whether or not it was there; a number is one in a feed or among numbers.
           const numbers = !choice || ['position', 'number', 'version', 'importance', 'priority'].includes(sort)
           const fits = typeof value === (numbers ? 'number' : 'string') && !sort.endsWith('At')

@@ -17,7 +17,7 @@ import {
 /** A server with small limits; other tests run with very high ones. */
 const t = await sharedApp()
 const opened: TestApp[] = []
-async function limited(settings: Record<string, string>, clock?: () => Date): Promise<TestApp> {
+async function startLimitedApp(settings: Record<string, string>, clock?: () => Date): Promise<TestApp> {
   const app = await testApp({ background: 'off', TRUSTED_PROXIES: '127.0.0.1', ...settings }, clock)
   opened.push(app)
   return app
@@ -30,7 +30,7 @@ const network = (): string =>
   `2001:db8:${(process.pid & 0xffff).toString(16)}:${(Math.floor(Math.random() * 0xfff) * 16 + (last++ % 16)).toString(16)}`
 const from = (address: string) => ({ 'x-forwarded-for': address })
 
-function isLimited(answer: Answer): void {
+function expectLimited(answer: Answer): void {
   expect(answer.status).toBe(429)
   expect(answer.body).toMatchObject({ code: 'rate_limited', status: 429 })
   expect(answer.headers.get('content-type')).toBe('application/problem+json')
@@ -39,7 +39,7 @@ function isLimited(answer: Answer): void {
 
 describe('the request limit', () => {
   test('counts each credential separately, over all routes', async () => {
-    const app = await limited({ RATE_LIMIT_PER_MINUTE: '1', RATE_LIMIT_BURST: '3' })
+    const app = await startLimitedApp({ RATE_LIMIT_PER_MINUTE: '1', RATE_LIMIT_BURST: '3' })
     const [ada, grace] = [await person(t), await person(t)]
     const ask = (who: Person, path = '/api/auth/me', headers = {}) =>
       call(app, 'GET', path, undefined, { authorization: `Bearer ${who.token}`, ...headers })
@@ -49,17 +49,17 @@ describe('the request limit', () => {
       (await ask(ada, '/api/notes?limit=0')).status,
     ]).toEqual([200, 404, 422])
     const refused = await ask(ada)
-    isLimited(refused)
+    expectLimited(refused)
     expect(refused.headers.get('ratelimit')).toMatch(/^"default";r=0;t=\d+$/)
     expect(refused.headers.get('ratelimit-policy')).toBe('"default";q=1;w=60')
     // Not by another address, another route or a made-up header.
-    isLimited(await ask(ada, '/api/docs', from('203.0.113.9')))
+    expectLimited(await ask(ada, '/api/docs', from('203.0.113.9')))
     expect((await ask(grace)).status).toBe(200)
     expect((await call(app, 'GET', '/health')).status).toBe(200)
   })
 
   test('is separate and ten times as high for public pages and their files', async () => {
-    const app = await limited({ RATE_LIMIT_ANONYMOUS: '1' })
+    const app = await startLimitedApp({ RATE_LIMIT_ANONYMOUS: '1' })
     const reader = from(`${network()}::1`)
     const status = async (path: string) => (await fetch(app.url + path, { headers: reader })).status
     expect(await status('/api/search/public')).toBe(200)
@@ -71,7 +71,7 @@ describe('the request limit', () => {
   })
 
   test('counts requests without a credential by network', async () => {
-    const app = await limited({ RATE_LIMIT_ANONYMOUS: '3' })
+    const app = await startLimitedApp({ RATE_LIMIT_ANONYMOUS: '3' })
     const [here, there] = [network(), network()]
     const ask = (address: string, path = '/api/docs') => call(app, 'GET', path, undefined, from(address))
     expect([
@@ -79,13 +79,13 @@ describe('the request limit', () => {
       (await ask(`${here}::2`)).status,
       (await ask(`${here}:ffff:ffff:ffff:ffff`)).status,
     ]).toEqual([200, 200, 200])
-    isLimited(await ask(`${here}:1:2:3:4`))
-    isLimited(await ask(`${here}::1`, '/api/notes'))
+    expectLimited(await ask(`${here}:1:2:3:4`))
+    expectLimited(await ask(`${here}::1`, '/api/notes'))
     expect((await ask(`${there}::1`)).status).toBe(200)
   })
 
   test('also counts requests with a wrong credential', async () => {
-    const app = await limited({ RATE_LIMIT_ANONYMOUS: '3' })
+    const app = await startLimitedApp({ RATE_LIMIT_ANONYMOUS: '3' })
     const here = network()
     const guess = (i: number) =>
       call(app, 'GET', '/api/notes', undefined, {
@@ -93,29 +93,29 @@ describe('the request limit', () => {
         ...from(`${here}::1`),
       })
     for (let i = 0; i < 3; i++) expect((await guess(i)).status).toBe(401)
-    isLimited(await guess(4))
+    expectLimited(await guess(4))
   })
 
   test('trusts X-Forwarded-For only from configured proxies', async () => {
-    const app = await limited({ RATE_LIMIT_ANONYMOUS: '3', TRUSTED_PROXIES: '' })
+    const app = await startLimitedApp({ RATE_LIMIT_ANONYMOUS: '3', TRUSTED_PROXIES: '' })
     for (let i = 0; i < 3; i++)
       expect((await call(app, 'GET', '/api/docs', undefined, from(`${network()}::1`))).status).toBe(200)
-    isLimited(await call(app, 'GET', '/api/docs', undefined, from(`${network()}::1`)))
+    expectLimited(await call(app, 'GET', '/api/docs', undefined, from(`${network()}::1`)))
   })
 
   test('uses the last address in a proxy chain that is not a configured proxy', async () => {
-    const app = await limited({ RATE_LIMIT_ANONYMOUS: '2', TRUSTED_PROXIES: '127.0.0.1,10.0.0.1' })
+    const app = await startLimitedApp({ RATE_LIMIT_ANONYMOUS: '2', TRUSTED_PROXIES: '127.0.0.1,10.0.0.1' })
     const here = network()
     const ask = (forwarded: string) => call(app, 'GET', '/api/docs', undefined, from(forwarded))
     expect([
       (await ask(`198.51.100.1, ${here}::1`)).status,
       (await ask(`198.51.100.2, ${here}::2, 10.0.0.1`)).status,
     ]).toEqual([200, 200])
-    isLimited(await ask(`198.51.100.3, ${here}::3`))
+    expectLimited(await ask(`198.51.100.3, ${here}::3`))
   })
 
   test('ignores ports in X-Forwarded-For, and counts invalid addresses as the proxy', async () => {
-    const app = await limited({ RATE_LIMIT_ANONYMOUS: '2', TRUSTED_PROXIES: '127.0.0.1,10.0.0.1' })
+    const app = await startLimitedApp({ RATE_LIMIT_ANONYMOUS: '2', TRUSTED_PROXIES: '127.0.0.1,10.0.0.1' })
     const here = network()
     const ask = async (forwarded: string) => (await call(app, 'GET', '/api/docs', undefined, from(forwarded))).status
     const statuses = async (...chains: string[]) => {
@@ -158,19 +158,19 @@ describe('the sign-in limit', () => {
     Number((await t.app.driver.query('select count from counters where key = $1', [key])).rows[0]?.[0] ?? 0)
 
   test('counts attempts of a network per minute, over all accounts', async () => {
-    const app = await limited({ RATE_LIMIT_LOGIN: '3' })
+    const app = await startLimitedApp({ RATE_LIMIT_LOGIN: '3' })
     const here = network()
     for (let i = 0; i < 3; i++)
       expect((await login(app, `${unique('guess')}@example.com`, 'wrong password', `${here}::${i + 1}`)).status).toBe(
         401,
       )
-    isLimited(await login(app, ada.email, PASSWORD, `${here}::9`))
+    expectLimited(await login(app, ada.email, PASSWORD, `${here}::9`))
     expect((await login(app, ada.email, PASSWORD)).status).toBe(200)
     expect(await counter(`login-from:${networkOf(`${here}::1`)}`)).toBe(4)
   })
 
   test('counts registrations of a network per hour', async () => {
-    const app = await limited({ RATE_LIMIT_REGISTER: '2' })
+    const app = await startLimitedApp({ RATE_LIMIT_REGISTER: '2' })
     const here = network()
     const register = () =>
       call(
@@ -181,11 +181,11 @@ describe('the sign-in limit', () => {
         from(`${here}::1`),
       )
     expect([(await register()).status, (await register()).status]).toEqual([201, 201])
-    isLimited(await register())
+    expectLimited(await register())
   })
 
   test('applies to guesses of set-up links', async () => {
-    const app = await limited({})
+    const app = await startLimitedApp({})
     const here = network()
     const guess = (token: string) =>
       call(
@@ -198,7 +198,7 @@ describe('the sign-in limit', () => {
     // Malformed links do not count.
     for (let i = 0; i < 3; i++) expect((await guess(`svc_set_${'0'.repeat(38)}`)).status).toBe(410)
     for (let i = 0; i < 10; i++) expect((await guess(newSecret('setup'))).status).toBe(410)
-    isLimited(await guess(newSecret('setup')))
+    expectLimited(await guess(newSecret('setup')))
   })
 })
 

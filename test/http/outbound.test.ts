@@ -68,12 +68,12 @@ afterAll(async () => {
 const at = (path: string, host = HOST) => `https://${host}:${server.port}${path}`
 const client = (options: OutboundOptions = {}, OUTBOUND: 'on' | 'off' = 'on') =>
   createOutbound({ OUTBOUND, OUTBOUND_ALLOW: [] }, { ...asIfPublic(tls.cert), timeoutMs: 60_000, ...options })
-const refused = async (work: Promise<unknown>) => {
+const refusalOf = async (work: Promise<unknown>) => {
   const { code, message } = (await failure(work)) as AppError
   return { code, message }
 }
 /** The request that arrived with this in its path. */
-const arrived = (mark: string): Heard[] => heard.filter(({ path }) => path.includes(mark))
+const requestsTo = (mark: string): Heard[] => heard.filter(({ path }) => path.includes(mark))
 
 describe('private addresses', () => {
   const closed = [
@@ -106,7 +106,7 @@ describe('an outbound request', () => {
       'https://token@example.com/',
       'https://:secret@example.com/',
     ]) {
-      const { code, message } = await refused(client().send(url))
+      const { code, message } = await refusalOf(client().send(url))
       expect(code).toBe('invalid')
       expect(message).not.toContain('secret')
     }
@@ -132,19 +132,19 @@ describe('an outbound request', () => {
       expect(() => checkOutboundUrl(url)).toThrow('not on the public Internet')
     }
     expect(asked).toBe(0)
-    expect(arrived('/spelling')).toEqual([])
+    expect(requestsTo('/spelling')).toEqual([])
   })
 
   test('is refused for a name with any private address', async () => {
     for (const answers of [['127.0.0.1'], ['10.1.2.3'], ['::1'], ['::ffff:10.0.0.1'], ['fe80::1%2'], [PUBLIC, '192.168.0.1'], ['2606:4700::1', PUBLIC, '::ffff:7f00:1'], ['nonsense']]) {
-      const { code, message } = await refused(client({ resolve: async () => answers }).send(at('/inside')))
+      const { code, message } = await refusalOf(client({ resolve: async () => answers }).send(at('/inside')))
       expect([answers, code, message]).toEqual([
         answers,
         'invalid',
         `${HOST} is not on the public Internet. Users may give such an address only if OUTBOUND_ALLOW lists it.`,
       ])
     } // biome-ignore format: a table
-    expect(arrived('/inside')).toEqual([])
+    expect(requestsTo('/inside')).toEqual([])
   })
 
   test('resolves localhost as any other name', async () => {
@@ -153,12 +153,12 @@ describe('an outbound request', () => {
       expect([
         host,
         (
-          await refused(
+          await refusalOf(
             createOutbound({ OUTBOUND: 'on', OUTBOUND_ALLOW: [] }, real).send(`https://${host}:${server.port}/local`),
           )
         ).code,
       ]).toEqual([host, 'invalid'])
-    expect(arrived('/local')).toEqual([])
+    expect(requestsTo('/local')).toEqual([])
   })
 
   test('connects to the checked address, even if the name resolves differently a moment later', async () => {
@@ -179,19 +179,21 @@ describe('an outbound request', () => {
     expect(asked).toEqual([HOST])
     expect(new Set(dialled)).toEqual(new Set([PUBLIC]))
     // The second call resolves the name again.
-    expect((await refused(flipping.send(at('/flip')))).code).toBe('invalid')
-    expect(arrived('/flip')).toHaveLength(1)
+    expect((await refusalOf(flipping.send(at('/flip')))).code).toBe('invalid')
+    expect(requestsTo('/flip')).toHaveLength(1)
   })
 
   test('is neither resolved nor sent with OUTBOUND=off', async () => {
     let asked = 0
-    const { code, message } = await refused(client({ resolve: async () => [String(++asked)] }, 'off').send(at('/off')))
+    const { code, message } = await refusalOf(
+      client({ resolve: async () => [String(++asked)] }, 'off').send(at('/off')),
+    )
     expect({ code, message }).toEqual({
       code: 'forbidden',
       message: 'This server sends no requests to addresses given by users: its operator set OUTBOUND=off.',
     })
     expect(asked).toBe(0)
-    expect(arrived('/off')).toEqual([])
+    expect(requestsTo('/off')).toEqual([])
   })
 })
 
@@ -203,7 +205,7 @@ describe('an outbound call', () => {
       body: '{"größe":1}',
     })
     expect([answer.status, answer.body.toString()]).toEqual([200, 'hello from /echo'])
-    const [request] = arrived('/echo')
+    const [request] = requestsTo('/echo')
     expect(request).toMatchObject({
       method: 'POST',
       host: `${HOST}:${server.port}`,
@@ -218,20 +220,20 @@ describe('an outbound call', () => {
   })
 
   test('fails for an untrusted certificate, or one of another host', async () => {
-    expect(await refused(client({ ca: undefined }).send(at('/tls')))).toMatchObject({ code: 'upstream_failed' })
-    expect((await refused(client().send(at('/tls', 'third.example.com')))).message).toContain(
+    expect(await refusalOf(client({ ca: undefined }).send(at('/tls')))).toMatchObject({ code: 'upstream_failed' })
+    expect((await refusalOf(client().send(at('/tls', 'third.example.com')))).message).toContain(
       'ERR_TLS_CERT_ALTNAME_INVALID',
     )
-    expect(arrived('/tls')).toEqual([])
+    expect(requestsTo('/tls')).toEqual([])
   })
 
   test('fails for a name without an address, or one that cannot be resolved', async () => {
-    expect(await refused(client({ resolve: async () => [] }).send(at('/')))).toEqual({
+    expect(await refusalOf(client({ resolve: async () => [] }).send(at('/')))).toEqual({
       code: 'upstream_failed',
       message: `${HOST} has no address.`,
     })
     const lost = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' })
-    expect(await refused(client({ resolve: () => Promise.reject(lost) }).send(at('/')))).toEqual({
+    expect(await refusalOf(client({ resolve: () => Promise.reject(lost) }).send(at('/')))).toEqual({
       code: 'upstream_failed',
       message: `${HOST} cannot be reached: ENOTFOUND.`,
     })
@@ -239,11 +241,11 @@ describe('an outbound call', () => {
 
   test('reads at most 5 MiB, and cuts off an endless response', async () => {
     expect((await client().send(at(`/sized?bytes=${5 << 20}`))).body.length).toBe(5 << 20)
-    expect((await refused(client().send(at(`/sized?bytes=${(5 << 20) + 1}`)))).message).toContain(
+    expect((await refusalOf(client().send(at(`/sized?bytes=${(5 << 20) + 1}`)))).message).toContain(
       'more than 5242880 bytes',
     )
     const before = gone
-    expect((await refused(client().send(at('/endless')))).message).toContain('more than 5242880 bytes')
+    expect((await refusalOf(client().send(at('/endless')))).message).toContain('more than 5242880 bytes')
     await until(() => gone === before + 1)
   })
 })
@@ -258,9 +260,9 @@ describe('the time limit of an outbound call', () => {
   } as const
 
   test('ends a call to a server that never responds, or sends a byte at a time', async () => {
-    expect(await refused(quick().send(at('/never')))).toEqual(late)
+    expect(await refusalOf(quick().send(at('/never')))).toEqual(late)
     const before = gone
-    expect(await refused(quick().send(at('/drip')))).toEqual(late)
+    expect(await refusalOf(quick().send(at('/drip')))).toEqual(late)
     await until(() => gone === before + 1)
   })
 
@@ -274,18 +276,18 @@ describe('the time limit of an outbound call', () => {
       await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done))
       return (silent.address() as { port: number }).port
     }
-    expect(await refused(quick().send(`https://${HOST}:${await listen(() => undefined)}/`))).toEqual(late)
-    expect((await refused(client().send(`https://${HOST}:${await listen((s) => s.destroy())}/`))).code).toBe(
+    expect(await refusalOf(quick().send(`https://${HOST}:${await listen(() => undefined)}/`))).toEqual(late)
+    expect((await refusalOf(client().send(`https://${HOST}:${await listen((s) => s.destroy())}/`))).code).toBe(
       'upstream_failed',
     )
-    expect((await refused(client().send(`https://${HOST}:${await listen((s) => s.end('SSH-2.0-x\r\n'))}/`))).code).toBe(
-      'upstream_failed',
-    )
+    expect(
+      (await refusalOf(client().send(`https://${HOST}:${await listen((s) => s.end('SSH-2.0-x\r\n'))}/`))).code,
+    ).toBe('upstream_failed')
   })
 
   test('ends a call whose name server never responds', async () => {
     expect(
-      await refused(client({ timeoutMs: 100, resolve: () => new Promise(() => undefined) }).send(at('/'))),
+      await refusalOf(client({ timeoutMs: 100, resolve: () => new Promise(() => undefined) }).send(at('/'))),
     ).toMatchObject({
       code: 'upstream_timeout',
     })
@@ -300,15 +302,18 @@ describe('the time limit of an outbound call', () => {
       },
     })
     expect(
-      (await refused(slow.send(at(`/share?to=${encodeURIComponent(at(`/share?to=${encodeURIComponent('/share')}`))}`))))
-        .code,
+      (
+        await refusalOf(
+          slow.send(at(`/share?to=${encodeURIComponent(at(`/share?to=${encodeURIComponent('/share')}`))}`)),
+        )
+      ).code,
     ).toBe('upstream_timeout')
   })
 
   test('can be shortened by the caller', async () => {
     const stop = new AbortController()
     const work = failure(client().send(at('/never?giving-up'), { signal: stop.signal }))
-    await until(() => arrived('giving-up').length === 1)
+    await until(() => requestsTo('giving-up').length === 1)
     stop.abort(new Error('enough'))
     expect(await work).toEqual(new Error('enough'))
   })
@@ -320,10 +325,10 @@ describe('redirects of an outbound call', () => {
   test('are followed three times', async () => {
     const three = hop('/r1', hop('/r2', hop('/r3', '/end-of-three')))
     expect((await client().send(three)).body.toString()).toBe('hello from /end-of-three')
-    expect((await refused(client().send(hop('/r0', three)))).message).toBe(`${HOST} redirects more than 3 times.`)
+    expect((await refusalOf(client().send(hop('/r0', three)))).message).toBe(`${HOST} redirects more than 3 times.`)
     const [round] = [at('/round?to=%2Fround%3Fto%3D')]
     expect(
-      (await refused(client().send(`${round}${encodeURIComponent(encodeURIComponent(round as string))}`))).code,
+      (await refusalOf(client().send(`${round}${encodeURIComponent(encodeURIComponent(round as string))}`))).code,
     ).toBe('upstream_failed')
   })
 
@@ -337,11 +342,11 @@ describe('redirects of an outbound call', () => {
         expect([
           to,
           status,
-          (await refused(client().send(hop('/out', to, status), { method: 'POST', body: 'x' }))).code,
+          (await refusalOf(client().send(hop('/out', to, status), { method: 'POST', body: 'x' }))).code,
         ]).toEqual([to, status, 'invalid'])
     const byName = client({ resolve: async (host) => (host === OTHER ? ['127.0.0.1'] : [PUBLIC]) })
-    expect((await refused(byName.send(hop('/out', at('/caught', OTHER))))).code).toBe('invalid')
-    expect(arrived('/caught').filter(({ path }) => path.startsWith('/caught'))).toEqual([])
+    expect((await refusalOf(byName.send(hop('/out', at('/caught', OTHER))))).code).toBe('invalid')
+    expect(requestsTo('/caught').filter(({ path }) => path.startsWith('/caught'))).toEqual([])
   })
 
   test('do not pass credentials and bodies to another host', async () => {
@@ -353,15 +358,15 @@ describe('redirects of an outbound call', () => {
     }
     const request = { method: 'POST', headers, body: '{}' } as const
     await client().send(hop('/leak', at('/landed-elsewhere', OTHER), 307), request)
-    const [other] = arrived('/landed-elsewhere').filter(({ path }) => path.startsWith('/landed'))
+    const [other] = requestsTo('/landed-elsewhere').filter(({ path }) => path.startsWith('/landed'))
     expect(other?.host).toBe(`${OTHER}:${server.port}`)
     expect([...(other?.headers.values() ?? [])].join()).not.toContain('hush')
     expect(other?.headers.get('content-type')).toBe('application/json')
     // Nor does it come back to the first one.
     await client().send(hop('/leak', hop('/', at('/landed-back')).replace(HOST, OTHER), 307), request)
-    expect([...(arrived('/landed-back').at(-1)?.headers.values() ?? [])].join()).not.toContain('hush')
+    expect([...(requestsTo('/landed-back').at(-1)?.headers.values() ?? [])].join()).not.toContain('hush')
     await client().send(hop('/leak', '/landed-here', 307), request)
-    const [same] = arrived('/landed-here').filter(({ path }) => path.startsWith('/landed'))
+    const [same] = requestsTo('/landed-here').filter(({ path }) => path.startsWith('/landed'))
     expect(same?.headers.get('authorization')).toBe('Bearer hush')
   })
 
@@ -374,7 +379,10 @@ describe('redirects of an outbound call', () => {
       [308, 'POST', '{}'],
     ] as const) {
       await client().send(hop('/again', `/again-${status}`, status), { method: 'POST', body: '{}' })
-      expect(arrived(`/again-${status}`).find(({ path }) => path.startsWith('/again-'))).toMatchObject({ method, body })
+      expect(requestsTo(`/again-${status}`).find(({ path }) => path.startsWith('/again-'))).toMatchObject({
+        method,
+        body,
+      })
     }
   })
 })
@@ -436,7 +444,7 @@ describe('OUTBOUND_ALLOW', () => {
     expect(await ask('10.0.0.0/8', `https://git.lan:${port}/`, names('10.1.2.3', '192.168.0.1'))).toBe('invalid')
     expect(await ask('10.0.0.0/8', `https://git.lan:${port}/`, names('10.1.2.3'))).toBe('upstream_failed')
     const stranger = createOutbound({ OUTBOUND: 'on', OUTBOUND_ALLOW: ['127.0.0.1'] })
-    expect((await refused(stranger.send(inside))).code).toBe('invalid')
+    expect((await refusalOf(stranger.send(inside))).code).toBe('invalid')
   })
 
   test('never allows a metadata service', async () => {

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
-import { actionOf, documented } from '../../src/http/openapi.ts'
-import { curlOf } from '../../src/server/reference.ts'
+import { documentedRoutes, routeAction } from '../../src/http/openapi.ts'
+import { curlExample } from '../../src/server/reference.ts'
 import { call, sharedApp } from '../support/app.ts'
 
 const t = await sharedApp()
-const routes = documented(t.server.routes)
+const routes = documentedRoutes(t.server.routes)
 const open = async (path: string) => {
   const { status, body } = await call<{ text: string }>(t, 'GET', path)
   return { status, text: body.text }
@@ -22,7 +22,7 @@ test('the API reference lists every operation and explains each on the page of i
     pages.set(tag as string, text)
   }
   for (const route of routes) {
-    const { id } = actionOf(route)
+    const { id } = routeAction(route)
     const tag = id.split('.')[0] as string
     expect(index).toContain(`href="/api/reference/${tag}#${id}"`)
     expect(pages.get(tag)).toContain(`id="${id}"`)
@@ -46,7 +46,7 @@ test('the search of the API reference finds operations by path, words and fields
 
 test('every example of the API reference works in a shell and on the server', async () => {
   for (const route of routes) {
-    const line = curlOf(route)
+    const line = curlExample(route)
     const [, address = ''] = /"\$TUTTI([^"]*)"/.exec(line) ?? []
     expect([route.path, address.includes(':')]).toEqual([route.path, false])
     // As many parts as the path has: nothing in a parameter opens a new one.

@@ -5,7 +5,7 @@ import { deriveKey, newSecret } from '../../src/auth/secrets.ts'
 import { call, PASSWORD, type Person, person, sharedApp, type TestApp, testApp } from '../support/app.ts'
 import { allowing } from '../support/timing.ts'
 import { serverOver } from './server.ts'
-import { raw, wire } from './socket.ts'
+import { sendRaw, wireRequest } from './socket.ts'
 
 /** How a credential begins, is checked and ends. */
 const t = await sharedApp()
@@ -195,7 +195,9 @@ describe('forged access tokens', () => {
 
   test('of 100 KB are refused before they are parsed', async () => {
     const huge = `eyJ${'a'.repeat(100_000)}`
-    expect((await raw(t, wire(t, 'GET /api/auth/me', [`Authorization: Bearer ${huge}`])))[0]?.status).toBe(431)
+    expect((await sendRaw(t, wireRequest(t, 'GET /api/auth/me', [`Authorization: Bearer ${huge}`])))[0]?.status).toBe(
+      431,
+    )
     expect(await createJwt(t.app.secret).verify(huge, new Date())).toBeUndefined()
   })
 })

@@ -1,5 +1,5 @@
 import { person, sharedApp } from '../support/app.ts'
-import { open, wire } from './socket.ts'
+import { openSocket, wireRequest } from './socket.ts'
 
 /** Slow clients. They start early, because the server disconnects them after 30 seconds; slow.test.ts checks them. */
 export interface SlowClient {
@@ -21,7 +21,7 @@ async function start(): Promise<SlowClient[]> {
   const { token } = await person(t)
   const json = [`Authorization: Bearer ${token}`, 'Content-Type: application/json']
   const dribble = async (name: string, first: string, piece: string): Promise<SlowClient> => {
-    const socket = await open(t)
+    const socket = await openSocket(t)
     socket.resume()
     socket.write(first)
     const begun = performance.now()
@@ -46,17 +46,17 @@ async function start(): Promise<SlowClient[]> {
     dribble('sends one header after the other', 'GET /health HTTP/1.1\r\nHost: localhost\r\n', 'X-Slow: a\r\n'),
     dribble(
       'sends a body letter by letter',
-      wire(t, 'POST /api/notes', [...json, 'Content-Length: 1000'], '{"title":"'),
+      wireRequest(t, 'POST /api/notes', [...json, 'Content-Length: 1000'], '{"title":"'),
       'a',
     ),
     dribble(
       'sends a body in tiny chunks',
-      wire(t, 'POST /api/notes', [...json, 'Transfer-Encoding: chunked']),
+      wireRequest(t, 'POST /api/notes', [...json, 'Transfer-Encoding: chunked']),
       '1\r\na\r\n',
     ),
     dribble(
       'stops in the middle of a body',
-      wire(t, 'POST /api/notes', [...json, 'Content-Length: 1000'], '{"title"'),
+      wireRequest(t, 'POST /api/notes', [...json, 'Content-Length: 1000'], '{"title"'),
       '',
     ),
   ])

@@ -18,21 +18,21 @@ interface Options {
 
 export const portOf = (t: TestApp): number => t.server.port
 
-export async function raw(
+export async function sendRaw(
   t: TestApp,
   payload: string | Uint8Array,
   { answers = 1, head = false, timeout = 60_000 }: Options = {},
 ): Promise<RawAnswer[]> {
-  const socket = await open(t)
+  const socket = await openSocket(t)
   try {
     socket.write(payload)
-    return await read(socket, { answers, head, timeout })
+    return await readResponses(socket, { answers, head, timeout })
   } finally {
     socket.destroy()
   }
 }
 
-export async function open(t: TestApp): Promise<Socket> {
+export async function openSocket(t: TestApp): Promise<Socket> {
   const socket = connect({ host: '127.0.0.1', port: portOf(t) })
   // A server that cuts a connection may reset it; that is an end like any other here.
   socket.on('error', () => undefined)
@@ -40,7 +40,7 @@ export async function open(t: TestApp): Promise<Socket> {
   return socket
 }
 
-export function read(
+export function readResponses(
   socket: Socket,
   { answers = 1, head = false, timeout = 60_000 }: Options = {},
 ): Promise<RawAnswer[]> {
@@ -92,7 +92,7 @@ function parse(buffer: Buffer, head: boolean): { answer: RawAnswer; length: numb
 }
 
 /** A request in wire form; by default with the right Host. */
-export const wire = (t: TestApp, line: string, headers: string[] = [], body = ''): string =>
+export const wireRequest = (t: TestApp, line: string, headers: string[] = [], body = ''): string =>
   [
     `${line} HTTP/1.1`,
     ...(headers.some((h) => /^host\s*:/i.test(h)) ? [] : [`Host: 127.0.0.1:${portOf(t)}`]),

@@ -8,9 +8,9 @@ import { newId } from '../../src/db/columns.ts'
 import { and } from '../../src/db/conditions.ts'
 import { type AppEvent, insertEvent } from '../../src/events/event.ts'
 import { events } from '../../src/events/table.ts'
-import { seenBy } from '../../src/features/activity/service.ts'
-import { isWork } from '../../src/records/feed.ts'
-import { happened } from '../db/events-support.ts'
+import { visibleEvents } from '../../src/features/activity/service.ts'
+import { isWorkEvent } from '../../src/records/feed.ts'
+import { makeEvent } from '../db/events-support.ts'
 import { type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 
 let t: TestApp
@@ -67,7 +67,7 @@ function someEvent(): fc.Arbitrary<AppEvent> {
   return fc
     .tuple(type, place, userId, data)
     .map(([what, where, user, about]) => ({
-      ...happened(t.app.instanceId, ''),
+      ...makeEvent(t.app.instanceId, ''),
       ...what,
       ...where,
       userId: user,
@@ -103,10 +103,10 @@ test('a user receives an event live if and only if it is in their feed', async (
       const found = await t.app.db
         .select({ id: events.id })
         .from(events)
-        .where(and(eq(events.requestId, mark), isWork(t.app.events), seenBy(ctx)))
+        .where(and(eq(events.requestId, mark), isWorkEvent(t.app.events), visibleEvents(ctx)))
       audience.projects.clear()
       await audience.projects.load(projects)
-      const heard = rows.filter((row) => audience.hears(actor, row).shared)
+      const heard = rows.filter((row) => audience.accessTo(actor, row).shared)
       expect(heard.map(({ id }) => id).sort()).toEqual(found.map(({ id }) => id).sort())
     }),
     { numRuns: 40, seed: 14 },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
-import { fromCursor, toCursor } from '../../src/events/position.ts'
+import { decodeCursor, encodeCursor } from '../../src/events/position.ts'
 import { suspend } from '../../src/features/admin/user-actions.ts'
 import { Listener } from '../../src/live/listener.ts'
 import { SseClient } from '../../src/live/sse.ts'
@@ -98,9 +98,9 @@ describe('a connection', () => {
       const got: string[] = []
       const event = (json: string): boolean => {
         onEvent(got.push((JSON.parse(json) as { id: string }).id))
-        return outlet.waiting === 0
+        return outlet.bufferedBytes === 0
       }
-      const outlet = { event, notice: () => undefined, waiting: 0, close: () => undefined }
+      const outlet = { sendEvent: event, sendNotice: () => undefined, bufferedBytes: 0, close: () => undefined }
       t.app.live.reserve(actor)
       const listener = await t.app.live.open(actor, outlet)
       await t.app.live.subscribe(listener, [`project:${project.id}`])
@@ -109,10 +109,10 @@ describe('a connection', () => {
     const others = await Promise.all([open(), open(), open()])
     const slow = await open((count) => {
       if (count === 3) {
-        slow.outlet.waiting = 1 << 20
+        slow.outlet.bufferedBytes = 1 << 20
         setImmediate(() => {
-          slow.outlet.waiting = 0
-          t.app.live.drained(slow.listener)
+          slow.outlet.bufferedBytes = 0
+          t.app.live.onDrain(slow.listener)
         })
       }
     })
@@ -131,7 +131,7 @@ describe('a connection', () => {
     for (const { got, listener } of all) {
       while (listener.state !== 'live') await new Promise(setImmediate)
       expect(got).toHaveLength(451)
-      t.app.live.left(listener)
+      t.app.live.onDisconnect(listener)
     }
   })
 
@@ -147,9 +147,9 @@ describe('a connection', () => {
       }
       t.app.live.reserve(actor)
       const listener = await t.app.live.open(actor, {
-        event,
-        notice: () => undefined,
-        waiting: 0,
+        sendEvent: event,
+        sendNotice: () => undefined,
+        bufferedBytes: 0,
         close: () => undefined,
       })
       await t.app.live.subscribe(listener, [`project:${project.id}`])
@@ -159,18 +159,22 @@ describe('a connection', () => {
     const { id } = await note(ada, 'for both')
     await t.app.bus.catchUp()
     expect(got).toEqual([`${ada.userId} ${id}`, `${grace.userId} ${id}`])
-    for (const listener of listeners) t.app.live.left(listener)
+    for (const listener of listeners) t.app.live.onDisconnect(listener)
   })
 
   test('with a cursor of another history, or of the future, is reset', async () => {
     const client = await connect(grace)
-    const known = fromCursor((client.got[0] as { cursor: string }).cursor) as NonNullable<ReturnType<typeof fromCursor>>
-    await client.subscribe([], { cursor: toCursor(crypto.randomUUID(), known.position) })
+    const known = decodeCursor((client.got[0] as { cursor: string }).cursor) as NonNullable<
+      ReturnType<typeof decodeCursor>
+    >
+    await client.subscribe([], { cursor: encodeCursor(crypto.randomUUID(), known.position) })
     expect(await client.until('reset')).toMatchObject({ reason: 'epoch' })
     await client.until('ready')
     await client.close()
     const ahead = await connect(grace)
-    await ahead.subscribe([], { cursor: toCursor(known.epoch, { high: known.position.high + 1_000_000, holes: [] }) })
+    await ahead.subscribe([], {
+      cursor: encodeCursor(known.epoch, { high: known.position.high + 1_000_000, holes: [] }),
+    })
     expect(await ahead.until('reset')).toMatchObject({ reason: 'epoch' })
     await ahead.close()
   })
@@ -323,7 +327,7 @@ describe('/api/events', () => {
     const { actor } = await grace.ctx()
     const listener = new Listener(actor, 0, client, { high: 0, holes: [] }, 0)
     client.listener = listener
-    for (let n = 0; n < 300; n++) client.event('x'.repeat(1000), 'c')
+    for (let n = 0; n < 300; n++) client.sendEvent('x'.repeat(1000), 'c')
     const now = Date.now()
     const stuck: boolean[] = []
     for (const seconds of [0, 16, 32, 48]) {

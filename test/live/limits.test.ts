@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, setSystemTime, spyOn, test } from 'bun:test'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { fromCursor, type Position, toCursor } from '../../src/events/position.ts'
+import { decodeCursor, encodeCursor, type Position } from '../../src/events/position.ts'
 import { hubLimits } from '../../src/live/limits.ts'
 import type { Listener } from '../../src/live/listener.ts'
 import { apiKey, call, type Person, person, type TestApp, testApp } from '../support/app.ts'
@@ -28,7 +28,10 @@ afterEach(() => void setSystemTime())
 afterAll(() => t.close())
 
 /** Repeats the event of Ada's first note; other files have notes in the same database. Returns the new ones, in order. */
-async function happen(times: number, { title = 'x', at = new Date() } = {}): Promise<{ id: string; seq: number }[]> {
+async function repeatEvent(
+  times: number,
+  { title = 'x', at = new Date() } = {},
+): Promise<{ id: string; seq: number }[]> {
   const { rows } = await t.app.driver.query(
     `insert into events (id, at, data, ${columns})
       select gen_random_uuid(), $2::timestamptz, jsonb_build_object('title', $3::text), ${columns}
@@ -44,7 +47,7 @@ async function happen(times: number, { title = 'x', at = new Date() } = {}): Pro
 async function now(): Promise<{ epoch: string; position: Position }> {
   const client = await LiveClient.open(t, ada.token)
   await client.close()
-  return fromCursor(String(client.got[0]?.cursor)) as NonNullable<ReturnType<typeof fromCursor>>
+  return decodeCursor(String(client.got[0]?.cursor)) as NonNullable<ReturnType<typeof decodeCursor>>
 }
 
 /** A connection without a socket. */
@@ -53,7 +56,7 @@ async function listen(who: Person, cursor: string): Promise<{ got: string[]; lis
   const got: string[] = []
   const event = (json: string) => got.push((JSON.parse(json) as { id: string }).id) > 0
   t.app.live.reserve(actor)
-  const outlet = { event, notice: () => undefined, waiting: 0, close: () => undefined }
+  const outlet = { sendEvent: event, sendNotice: () => undefined, bufferedBytes: 0, close: () => undefined }
   const listener = await t.app.live.open(actor, outlet)
   await t.app.live.subscribe(listener, [topic], { cursor })
   return { got, listener }
@@ -61,15 +64,15 @@ async function listen(who: Person, cursor: string): Promise<{ got: string[]; lis
 
 test('clients that resume at different cursors get what each missed, and share reads', async () => {
   const { epoch, position } = await now()
-  const events = await happen(1100)
+  const events = await repeatEvent(1100)
   const high = (seen: number) => events[seen - 1]?.seq ?? position.high
   const query = spyOn(t.app.driver, 'query')
   const starts = [...Array(18).keys()].map((i) => (i < 9 ? i * 110 : 1000 + i * 5))
-  const all = await Promise.all(starts.map((seen) => listen(ada, toCursor(epoch, { high: high(seen), holes: [] }))))
+  const all = await Promise.all(starts.map((seen) => listen(ada, encodeCursor(epoch, { high: high(seen), holes: [] }))))
   await until(() => all.every(({ listener }) => listener.state === 'live'))
   const reads = query.mock.calls.filter(([text]) => /^select .*"data".* from "events"/s.test(text)).length
   query.mockRestore()
-  for (const { listener } of all) t.app.live.left(listener)
+  for (const { listener } of all) t.app.live.onDisconnect(listener)
   expect(all.map(({ got }) => got)).toEqual(starts.map((seen) => events.slice(seen).map(({ id }) => id)))
   // Pages of 500 events, and of the last ones from one of every 100 on, where 18 clients would take 30 reads.
   expect(reads).toBeLessThan(15)
@@ -79,17 +82,17 @@ test('a client that missed over 10,000 events or 24 hours gets a reset', async (
   const { epoch } = await now()
   const reasonAt = async (high = 0) => {
     const client = await LiveClient.open(t, ada.token)
-    await client.subscribe([], { cursor: toCursor(epoch, { high, holes: [] }) })
+    await client.subscribe([], { cursor: encodeCursor(epoch, { high, holes: [] }) })
     await client.until('ready')
     await client.close()
     return client.got.find(({ op }) => op === 'reset')?.reason
   }
-  const [old = { seq: 0 }] = await happen(1, { at: new Date(Date.now() - 25 * 3_600_000) })
+  const [old = { seq: 0 }] = await repeatEvent(1, { at: new Date(Date.now() - 25 * 3_600_000) })
   expect([await reasonAt(old.seq - 1), await reasonAt(old.seq)]).toEqual(['age', undefined])
   const { replayEvents } = hubLimits
   expect(replayEvents).toBe(10_000)
   Object.assign(hubLimits, { replayEvents: 20 })
-  const many = await happen(21)
+  const many = await repeatEvent(21)
   const reasons = [await reasonAt(old.seq), await reasonAt(many[10]?.seq)]
   Object.assign(hubLimits, { replayEvents })
   expect(reasons).toEqual(['count', undefined])
@@ -115,11 +118,11 @@ test('a client that does not read costs little memory, and receives everything o
   const ids: string[] = []
   // The operating system buffers some megabytes before the server has to wait.
   while (listener.state === 'live') {
-    ids.push(...(await happen(60, { title: 'x'.repeat(40_000) })).map(({ id }) => id))
+    ids.push(...(await repeatEvent(60, { title: 'x'.repeat(40_000) })).map(({ id }) => id))
     await t.app.bus.catchUp()
   }
-  expect(listener.outlet.waiting).toBeGreaterThan(256 << 10)
-  expect(listener.outlet.waiting).toBeLessThan(400 << 10)
+  expect(listener.outlet.bufferedBytes).toBeGreaterThan(256 << 10)
+  expect(listener.outlet.bufferedBytes).toBeLessThan(400 << 10)
   socket.resume()
   await until(() => Buffer.concat(chunks.slice(-200)).includes(ids.at(-1) as string) && listener.state === 'live')
   socket.destroy()
@@ -133,9 +136,9 @@ test('a client gets a tick after 25 quiet seconds, and is disconnected after 30 
   const { actor } = await ada.ctx()
   const closed: string[] = []
   const outlet = {
-    event: () => false,
-    notice: () => undefined,
-    waiting: 1,
+    sendEvent: () => false,
+    sendNotice: () => undefined,
+    bufferedBytes: 1,
     close: (why: string) => void closed.push(why),
   }
   t.app.live.reserve(actor)
@@ -144,7 +147,7 @@ test('a client gets a tick after 25 quiet seconds, and is disconnected after 30 
   await until(() => listener.progress !== undefined)
   setSystemTime(new Date(Date.now() + 26_000))
   const { cursor } = await client.until('tick')
-  const high = (of: string) => fromCursor(of)?.position.high
+  const high = (of: string) => decodeCursor(of)?.position.high
   expect(high(cursor)).toBeGreaterThanOrEqual(high(subscribed.cursor) as number)
   expect(closed).toEqual([])
   setSystemTime(new Date(Date.now() + 6000))

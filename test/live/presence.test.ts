@@ -99,15 +99,15 @@ test("moving a record out of a user's access revokes its topics", async () => {
 test('a user who loses access while they join is not shown', async () => {
   const topic = `organization:${ada.organizationId}`
   const { actor } = await grace.ctx()
-  const outlet = { event: () => true, notice: () => undefined, waiting: 0, close: () => undefined }
+  const outlet = { sendEvent: () => true, sendNotice: () => undefined, bufferedBytes: 0, close: () => undefined }
   t.app.live.reserve(actor)
   const listener = await t.app.live.open(actor, outlet)
-  const { company } = t.app.live
-  const arriving = company.here(listener, topic)
-  company.away(listener, topic)
+  const { presence: company } = t.app.live
+  const arriving = company.join(listener, topic)
+  company.leave(listener, topic)
   await arriving
-  expect((await company.at(ada.organizationId)).filter(({ id }) => id === grace.userId)).toEqual([])
-  t.app.live.left(listener)
+  expect((await company.listPresent(ada.organizationId)).filter(({ id }) => id === grace.userId)).toEqual([])
+  t.app.live.onDisconnect(listener)
 })
 
 test('agents are shown while they have a stream or a claim, with the key of their task', async () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import fc from 'fast-check'
 import { type AppEvent, insertEvent } from '../../src/events/event.ts'
-import { happened } from '../db/events-support.ts'
+import { makeEvent } from '../db/events-support.ts'
 import { apiKey, call, member, type Person, person, type TestApp, testApp } from '../support/app.ts'
 import { frame, LiveClient, type Message, StreamClient } from './support.ts'
 
@@ -64,7 +64,7 @@ interface Written {
 }
 
 /** Waits until an instance knows the new history, which ends its earlier connections. */
-async function noticed(t: TestApp, epoch: string): Promise<void> {
+async function waitForEpoch(t: TestApp, epoch: string): Promise<void> {
   for (;;) {
     const client = await LiveClient.open(t, grace.token)
     if (client.got[0]?.epoch === epoch) return client.close()
@@ -145,7 +145,7 @@ class History {
     await this.#client.end()
     this.#keepCursor()
     this.#restoredAt = this.#now
-    for (const app of apps) await noticed(app, epoch)
+    for (const app of apps) await waitForEpoch(app, epoch)
     const client = await LiveClient.open(server(on), grace.token)
     this.#hearFrom(client)
     await client.subscribe(this.#topics, { cursor: this.#cursor })
@@ -169,7 +169,7 @@ class History {
     const rows = Array.from(
       { length: events },
       (): AppEvent => ({
-        ...happened(app.instanceId, 'note.created', { title: 'x' }),
+        ...makeEvent(app.instanceId, 'note.created', { title: 'x' }),
         organizationId: ada.organizationId,
         projectId: inProject ? project : null,
       }),

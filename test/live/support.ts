@@ -8,7 +8,7 @@ export interface Message {
 }
 
 /** All messages that a client of the hub receives. */
-export class Heard {
+export class ReceivedMessages {
   readonly got: Message[] = []
   closed: { code: number; reason: string } | undefined
   /** Called with each message. */
@@ -60,7 +60,7 @@ export class Heard {
 }
 
 /** A client of the hub over a WebSocket. */
-export class LiveClient extends Heard {
+export class LiveClient extends ReceivedMessages {
   private constructor(readonly socket: WebSocket) {
     super()
     socket.onmessage = ({ data }) => this.receive(String(data))
@@ -97,7 +97,7 @@ export class LiveClient extends Heard {
 }
 
 /** A client of the hub that reads server-sent events. */
-export class StreamClient extends Heard {
+export class StreamClient extends ReceivedMessages {
   readonly #abort = new AbortController()
 
   static async open(

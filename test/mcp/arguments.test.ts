@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { tools } from '../../src/all-features.ts'
-import { Catalogue, toolTexts } from '../../src/mcp/catalogue.ts'
+import { ToolCatalogue, toolTexts } from '../../src/mcp/catalogue.ts'
 import { formerNames } from '../../src/mcp/former-names.ts'
 import type { Tool } from '../../src/mcp/tool.ts'
 import { recordNames } from '../../src/records/names.ts'
@@ -23,7 +23,7 @@ interface Argument {
   schema: Listed
 }
 
-const catalogue = new Catalogue(tools)
+const catalogue = new ToolCatalogue(tools)
 const schemaOf = (tool: Tool): Listed => (JSON.parse(toolTexts(tool)[0]) as { inputSchema: Listed }).inputSchema
 
 function argumentsIn(tool: Tool, schema: Listed): Argument[] {

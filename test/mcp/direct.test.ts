@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { isDirect, sendWhenDone } from '../../src/mcp/direct.ts'
+import { isDirectCall, sendWhenDone } from '../../src/mcp/direct-calls.ts'
 import { mcpToken, person, sharedApp } from '../support/app.ts'
 import { big, serveTools } from './support.ts'
 
@@ -22,12 +22,12 @@ const meta = (_meta: unknown) => ({ ...message, params: { ...message.params, _me
 
 describe('a call by Streamable HTTP', () => {
   test('runs without the SDK if it is well-formed and of 2025', () => {
-    expect(isDirect(request(), message)).toBe(true)
-    expect(isDirect(request({ 'mcp-protocol-version': '2025-06-18' }), message)).toBe(true)
-    expect(isDirect(request(), meta({ progressToken: 7, 'somebody/else': true }))).toBe(true)
+    expect(isDirectCall(request(), message)).toBe(true)
+    expect(isDirectCall(request({ 'mcp-protocol-version': '2025-06-18' }), message)).toBe(true)
+    expect(isDirectCall(request(), meta({ progressToken: 7, 'somebody/else': true }))).toBe(true)
     for (const version of ['2026-07-28', '1999-01-01', 'x'])
-      expect(isDirect(request({ 'mcp-protocol-version': version }), message)).toBe(false)
-    expect(isDirect(request({ accept: 'application/json' }), message)).toBe(false)
+      expect(isDirectCall(request({ 'mcp-protocol-version': version }), message)).toBe(false)
+    expect(isDirectCall(request({ accept: 'application/json' }), message)).toBe(false)
     for (const other of [
       { ...message, id: null },
       { ...message, more: 1 },
@@ -38,7 +38,7 @@ describe('a call by Streamable HTTP', () => {
       meta({ 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }),
       meta({ 'io.modelcontextprotocol/related-task': { taskId: 'x' } }),
     ])
-      expect([other, isDirect(request(), other)]).toEqual([other, false])
+      expect([other, isDirectCall(request(), other)]).toEqual([other, false])
   })
 
   test('is answered by one event, and refused as the SDK refuses', async () => {

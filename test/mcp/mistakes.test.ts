@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { tools } from '../../src/all-features.ts'
 import { check } from '../../src/check.ts'
 import { AppError } from '../../src/errors.ts'
-import { failure } from '../../src/mcp/result.ts'
+import { toolFailure } from '../../src/mcp/result.ts'
 import type { Tool } from '../../src/mcp/tool.ts'
 import { mcpToken, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { type McpClient, ways } from './support.ts'
@@ -119,7 +119,7 @@ describe('tool errors', () => {
     const { tool, page, command, route } = next
     const call = { tool: 'get_project', requestId: 'id' }
     const said = (ways: object) =>
-      failure(new AppError('conflict', 'No.', { next: [ways] }), { ...call, usable: new Set([tool]) }).text
+      toolFailure(new AppError('conflict', 'No.', { next: [ways] }), { ...call, usable: new Set([tool]) }).text
     expect(said(next)).toBe('conflict: No. Use list_projects.')
     expect(said({ page, command, route })).toBe('conflict: No. Page: /projects.')
     expect(said({ command, route })).toBe('conflict: No. A person can run: tutti projects list')

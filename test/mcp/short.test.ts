@@ -1,30 +1,32 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { decisions } from '../../src/features/decisions/table.ts'
-import { MOST_BYTES, success } from '../../src/mcp/result.ts'
-import { type Known, nothingKnown, short } from '../../src/mcp/short.ts'
-import { namesOf } from '../../src/records/short-names.ts'
+import { MOST_BYTES, toolSuccess } from '../../src/mcp/result.ts'
+import { emptyContext, type ResultContext, shortenResult } from '../../src/mcp/shorten-result.ts'
+import { shortNames } from '../../src/records/short-names.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 import { anyTool, factsOf, type McpClient, ways } from './support.ts'
 
 describe('fields of a result', () => {
   const id = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
-  const known: Known = { names: new Map([[id, 'LAN']]), me: 'm' }
+  const known: ResultContext = { names: new Map([[id, 'LAN']]), me: 'm' }
 
   test('that are empty, false or at their default are left out, except an empty list of items', () =>
     expect(
-      short({ a: null, b: '', c: [], d: {}, e: false, priority: 'medium', f: 0, items: [] }, nothingKnown),
+      shortenResult({ a: null, b: '', c: [], d: {}, e: false, priority: 'medium', f: 0, items: [] }, emptyContext),
     ).toEqual({
       f: 0,
       items: [],
     }))
 
   test('that users store as JSON stay unchanged', () =>
-    expect(short({ metadata: { a: null, b: false } }, nothingKnown)).toEqual({ metadata: { a: null, b: false } }))
+    expect(shortenResult({ metadata: { a: null, b: false } }, emptyContext)).toEqual({
+      metadata: { a: null, b: false },
+    }))
 
   test('contain people by name, and the caller as me', () =>
     expect(
-      short(
+      shortenResult(
         {
           author: { type: 'user', id: 'm', name: 'Ada' },
           assignee: { type: 'user', id: 'm', name: 'Ada' },
@@ -36,23 +38,23 @@ describe('fields of a result', () => {
 
   test('contain other records as tools accept them, and times to the minute', () =>
     expect(
-      short(
+      shortenResult(
         { slug: 'a', id: 'x', projectId: id, scope: 'project', scopeId: id, updatedAt: '2026-11-15T10:04:59.123Z' },
         known,
       ),
     ).toEqual({ slug: 'a', scope: 'project', scopeId: 'LAN', updatedAt: '2026-11-15T10:04Z' }))
 
   test('leave out the requested project, and the project of a record with a key', () => {
-    expect(short({ title: 'a', projectId: id }, { ...known, oneProject: true })).toEqual({ title: 'a' })
-    expect(short({ title: 'a', projectId: id }, { ...known, project: id })).toEqual({ title: 'a' })
-    expect(short({ title: 'a', projectId: id }, known)).toEqual({ title: 'a', project: 'LAN' })
-    expect(short({ key: 'LAN-4', number: 4, id, projectId: id, storyId: id }, known)).toEqual({ key: 'LAN-4' })
+    expect(shortenResult({ title: 'a', projectId: id }, { ...known, oneProject: true })).toEqual({ title: 'a' })
+    expect(shortenResult({ title: 'a', projectId: id }, { ...known, project: id })).toEqual({ title: 'a' })
+    expect(shortenResult({ title: 'a', projectId: id }, known)).toEqual({ title: 'a', project: 'LAN' })
+    expect(shortenResult({ key: 'LAN-4', number: 4, id, projectId: id, storyId: id }, known)).toEqual({ key: 'LAN-4' })
   })
 })
 
 describe('a result that is too long', () => {
   const tool = anyTool('any', async () => undefined)
-  const cut = (answer: object) => success(answer, tool)
+  const cut = (answer: object) => toolSuccess(answer, tool)
 
   test('is cut in its longest texts and lists, which are named with their full length', () => {
     const { facts, json, text } = cut({ title: 'Short', content: 'x'.repeat(5_000_000), tags: ['a'] })
@@ -78,7 +80,7 @@ describe('a result that is too long', () => {
   })
 
   test('keeps whole characters, and names its author first', () => {
-    const { facts, json } = success({ content: '😀'.repeat(100_000) }, tool, nothingKnown, {
+    const { facts, json } = toolSuccess({ content: '😀'.repeat(100_000) }, tool, emptyContext, {
       kind: 'note',
       trust: 'other',
     })
@@ -135,7 +137,7 @@ describe('the result of a tool', () => {
       .insert(decisions)
       .values(same.map((id) => ({ ...row(id), status: 'accepted' as const, createdAt: now, updatedAt: now })))
     try {
-      const names = await namesOf(ctx, 'decision', same)
+      const names = await shortNames(ctx, 'decision', same)
       expect(same.map((id) => names.get(id))).toEqual([
         '019a8a7e-5c1f-7d3a-9b52',
         '019a8a7e-5c1f-7d3a-9b53',

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from 'b
 import { connect } from 'node:net'
 import * as members from '../../src/features/organizations/members.ts'
 import * as tokens from '../../src/features/tokens/service.ts'
-import { relay } from '../../src/mcp/streams/streams.ts'
+import { relayResponse } from '../../src/mcp/streams/streams.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { allowing } from '../support/timing.ts'
 import { anyTool, big, openRaw, serveTools, type TestCtx, until, ways } from './support.ts'
@@ -159,8 +159,8 @@ describe('losing rights', () => {
     while (!text.includes('resources/updated')) await read()
     text = ''
     const { promise: checked, resolve: go } = Promise.withResolvers<void>()
-    const look = t.app.auth.look.bind(t.app.auth)
-    const slow = spyOn(t.app.auth, 'look').mockImplementation(async (secret) => {
+    const look = t.app.auth.lookUp.bind(t.app.auth)
+    const slow = spyOn(t.app.auth, 'lookUp').mockImplementation(async (secret) => {
       if (secret === hers) await checked
       return look(secret)
     })
@@ -385,7 +385,7 @@ test('a subscription is not buffered for a client that does not read', async () 
   })
   const ended = Promise.withResolvers<void>()
   const owner = { credentialId: 'c', userId: null, secret: 's' }
-  const { response } = relay(new Response(endless), owner, () => ended.resolve())
+  const { response } = relayResponse(new Response(endless), owner, () => ended.resolve())
   await ended.promise
   expect(sent * chunk.length).toBeLessThan(2 << 20)
   expect(await response.arrayBuffer().catch((error: Error) => error.message)).toBe('The client does not read')

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../src/action.ts'
 import { newId } from '../../src/db/columns.ts'
 import * as memory from '../../src/features/memory/service.ts'
-import { embedQuery, hybrid } from '../../src/features/search/hybrid.ts'
+import { embedQuery, searchHybrid } from '../../src/features/search/hybrid.ts'
 import { embedMissing } from '../../src/features/search/indexing/embed.ts'
 import { memories, queries, type Way } from './set.ts'
 
@@ -24,7 +24,8 @@ export async function measure(
   for (const [name, content] of Object.entries(memories))
     ids.set(
       name,
-      (await memory.put({ ...ctx, requestId: newId() }, { content, scope: 'project', scopeId: projectId })).id,
+      (await memory.storePrepared({ ...ctx, requestId: newId() }, { content, scope: 'project', scopeId: projectId }))
+        .id,
     )
   await embedMissing(machine, {})
   const found = { vector: [] as number[], text: [] as number[], hybrid: [] as number[] }
@@ -33,9 +34,9 @@ export async function measure(
     const place = (hits: { recordId: string }[]) =>
       hits.findIndex((hit) => hit.recordId === ids.get(expect)) + 1 || Number.POSITIVE_INFINITY
     const query = { kinds: ['memory' as const], projectId, limit: 10 }
-    found.vector.push(place(await hybrid(ctx, { ...query, text: '' }, vector)))
-    found.text.push(place(await hybrid(ctx, { ...query, text: ask }, undefined)))
-    found.hybrid.push(place(await hybrid(ctx, { ...query, text: ask }, vector)))
+    found.vector.push(place(await searchHybrid(ctx, { ...query, text: '' }, vector)))
+    found.text.push(place(await searchHybrid(ctx, { ...query, text: ask }, undefined)))
+    found.hybrid.push(place(await searchHybrid(ctx, { ...query, text: ask }, vector)))
   }
   const share = (places: number[], most: number) => places.filter((p) => p <= most).length / places.length
   const qualityOf = (places: number[]) => ({

@@ -7,7 +7,7 @@ import { anonymous, system } from '../../src/auth/actor.ts'
 import { hashPassword } from '../../src/auth/passwords.ts'
 import type { Role } from '../../src/auth/policy.ts'
 import { checkBackup, readBackup } from '../../src/backup/file.ts'
-import { load } from '../../src/backup/load.ts'
+import { loadBackup } from '../../src/backup/load.ts'
 import { secretPath } from '../../src/backup/save.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Driver } from '../../src/db/driver.ts'
@@ -85,7 +85,7 @@ export async function restored({ app }: TestApp, file: string): Promise<TestApp>
   cpSync(secretPath(app.config), join(own, 'secret'))
   const { driver, env } = await openNew(own)
   const { sha256 } = await checkBackup(file)
-  await load(driver, () => readBackup(file, sha256), { identity: sha256 })
+  await loadBackup(driver, () => readBackup(file, sha256), { identity: sha256 })
   return run(driver, env)
 }
 

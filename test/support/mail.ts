@@ -1,7 +1,7 @@
 import { and, desc, eq, sql } from 'drizzle-orm'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
-import type { Rendered } from '../../src/features/mail/message.ts'
+import type { RenderedMail } from '../../src/features/mail/message.ts'
 import { mails } from '../../src/features/mail/table.ts'
 import type { TestApp } from './app.ts'
 import { atEnd } from './cleanup.ts'
@@ -99,7 +99,7 @@ export async function mailServer(): Promise<MailServer> {
   }
 }
 
-export interface KeptMail extends Rendered {
+export interface KeptMail extends RenderedMail {
   kind: string
   subject: string
   status: string
@@ -112,7 +112,7 @@ export async function keptMail(t: TestApp, to: string, kind?: string): Promise<K
   )
   const text = kept?.sealed ? t.app.seal.open(kept.sealed) : undefined
   if (!kept || text === undefined) throw new Error(`No ${kind ?? 'mail'} with content is kept for ${to}.`)
-  return { kind: kept.kind, subject: kept.subject, status: kept.status, ...(JSON.parse(text) as Rendered) }
+  return { kind: kept.kind, subject: kept.subject, status: kept.status, ...(JSON.parse(text) as RenderedMail) }
 }
 
 /** Newest first. */

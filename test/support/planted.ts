@@ -1,4 +1,4 @@
-import { documented, exampleOf, isUpload, type RouteLike } from '../../src/http/openapi.ts'
+import { documentedRoutes, exampleOf, isUpload, type RouteLike } from '../../src/http/openapi.ts'
 import type { TSchema } from '../../src/schema.ts'
 import type { Person, TestApp } from './app.ts'
 
@@ -29,7 +29,7 @@ export async function plant(t: TestApp, secrets: string[], { person, agent }: Ca
   }
   const signedIn = { authorization: `Bearer ${person.token}` }
   const json = { ...signedIn, 'content-type': 'application/json' }
-  const routes: RouteLike[] = documented(t.server.routes)
+  const routes: RouteLike[] = documentedRoutes(t.server.routes)
   for (const [i, { method, path, hooks }] of routes.entries()) {
     // All routes hide secrets in one place, so each gets one kind of them.
     const secret = secrets[i % secrets.length] as string

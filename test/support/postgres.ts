@@ -1,6 +1,6 @@
 import { SQL } from 'bun'
 import { migrations } from '../../migrations/index.ts'
-import { migrate } from '../../src/db/migrate.ts'
+import { applyMigrations } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres/database.ts'
 import { until } from './until.ts'
 
@@ -58,7 +58,7 @@ async function makeTemplate(): Promise<string> {
   if (known.length === 0) {
     const { url } = await freshDatabase()
     const driver = await openPostgres({ url, statementTimeout: 60_000 })
-    await migrate(driver, migrations)
+    await applyMigrations(driver, migrations)
     await driver.close()
     await admin.unsafe(`alter database ${new URL(url).pathname.slice(1)} rename to ${name}`)
   }

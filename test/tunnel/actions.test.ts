@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Question } from '../../src/tunnel/actions/action.ts'
-import { Actions } from '../../src/tunnel/actions/actions.ts'
+import type { ConfirmationRequest } from '../../src/tunnel/actions/action.ts'
+import { ActionRunner } from '../../src/tunnel/actions/action-runner.ts'
 import { actionHandlers } from '../../src/tunnel/actions/handlers.ts'
-import { Output, Tail } from '../../src/tunnel/actions/output.ts'
+import { ActionOutput, OutputTail } from '../../src/tunnel/actions/output.ts'
 import type { ActionReport, ActionRequest, EndState } from '../../src/tunnel/frames.ts'
-import { type Machine, machineProblems, offerOf } from '../../src/tunnel/machine.ts'
+import { type MachineConfig, machineOffer, machineProblems } from '../../src/tunnel/machine-config.ts'
 import { allowing } from '../support/timing.ts'
 
 /** Actions on a machine, requested by a hostile server. */
@@ -17,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tutti-actions-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const print = { argv: ['printf', '%s|', '{first}', '{second}'], folder, params: {} as Record<string, object> }
-const machine: Machine = {
+const machine: MachineConfig = {
   server: 'http://127.0.0.1:1',
   tunnelId: owner,
   ownerId: owner,
@@ -63,8 +63,8 @@ const user = (id: string, role: ActionRequest['user']['role'] = 'member') => ({ 
 
 class Server {
   readonly reports: ActionReport[] = []
-  readonly questions: { question: Question; resolve(isAgreed: boolean): void }[] = []
-  readonly actions = new Actions({
+  readonly questions: { question: ConfirmationRequest; resolve(isAgreed: boolean): void }[] = []
+  readonly actions = new ActionRunner({
     machine,
     handlers: actionHandlers,
     env: { PATH: process.env.PATH ?? '' },
@@ -98,7 +98,7 @@ class Server {
 
   send(type: string, params: object, more: Partial<ActionRequest> = {}): string {
     const id = Bun.randomUUIDv7()
-    this.actions.take({ id, type, params: params as ActionRequest['params'], user: user(owner), ...more })
+    this.actions.accept({ id, type, params: params as ActionRequest['params'], user: user(owner), ...more })
     return id
   }
 
@@ -251,10 +251,10 @@ describe('a hostile server', () => {
   })
 
   test('is refused if no one can confirm', async () => {
-    const alone = new Actions({ machine, handlers: actionHandlers })
+    const alone = new ActionRunner({ machine, handlers: actionHandlers })
     const reports: ActionReport[] = []
     alone.connect({ isBlocked: false, report: (one) => void reports.push(one) })
-    alone.take({ id: owner, type: 'run_command', params: { command: 'careful' }, user: user(owner) })
+    alone.accept({ id: owner, type: 'run_command', params: { command: 'careful' }, user: user(owner) })
     await server.until(() => reports.some(({ state }) => state === 'refused'))
   })
 })
@@ -283,13 +283,13 @@ describe('output of an action', () => {
   })
 
   test('is split into lines without control characters', () => {
-    const output = new Output()
-    output.take('out', 'one\r\ntw')
-    output.take('err', 'other\n')
-    output.take('out', 'o\x1b[31m\nprogress 1\rprogress 2\r')
-    output.take('out', `\n${'x'.repeat(4500)}`)
+    const output = new ActionOutput()
+    output.append('out', 'one\r\ntw')
+    output.append('err', 'other\n')
+    output.append('out', 'o\x1b[31m\nprogress 1\rprogress 2\r')
+    output.append('out', `\n${'x'.repeat(4500)}`)
     output.end()
-    expect(output.next().map(([, text]) => (text.length > 30 ? text.length : text))).toEqual([
+    expect(output.takeBatch().map(([, text]) => (text.length > 30 ? text.length : text))).toEqual([
       'one',
       'other',
       'two',
@@ -299,11 +299,11 @@ describe('output of an action', () => {
       2000,
       500,
     ])
-    expect(output.next()).toEqual([])
+    expect(output.takeBatch()).toEqual([])
   })
 
   test('is kept by the server up to its last megabyte', () => {
-    const tail = new Tail()
+    const tail = new OutputTail()
     for (let n = 1; n <= 1100; n++) expect(tail.add([n, `${n} ${'x'.repeat(1000)}`])).toBe(true)
     expect(tail.add([5, 'again'])).toBe(false)
     expect(tail.isCut).toBe(true)
@@ -364,7 +364,7 @@ describe('tunnel.json', () => {
   })
 
   test('offers commands with a schema, without their argv', () => {
-    const { commands } = offerOf(machine)
+    const { commands } = machineOffer(machine)
     expect(commands?.find(({ name }) => name === 'print')).toEqual({
       name: 'print',
       who: ['members'],

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ServerWebSocket } from 'bun'
-import { Agent, type Served } from '../../src/tunnel/agent.ts'
-import { encode, frame, type RequestHead, resets, toJson } from '../../src/tunnel/frames.ts'
-import { isAllowed, machineProblems } from '../../src/tunnel/machine.ts'
-import { Session } from '../../src/tunnel/session.ts'
+import { type ServedRequest, TunnelAgent } from '../../src/tunnel/agent.ts'
+import { encodeFrame, encodeJson, frameTypes, type RequestHead, resetCodes } from '../../src/tunnel/frames.ts'
+import { isAllowed, machineProblems } from '../../src/tunnel/machine-config.ts'
+import { TunnelSession } from '../../src/tunnel/session.ts'
 import type { Stream, StreamReset } from '../../src/tunnel/stream.ts'
 import { until } from '../support/until.ts'
 
@@ -14,11 +14,11 @@ const user = (id: string, role: 'viewer' | 'member' = 'member') => ({ id, email:
 
 let service: ReturnType<typeof Bun.serve>
 let hostile: ReturnType<typeof Bun.serve>
-let agent: Agent
+let agent: TunnelAgent
 let running: Promise<string>
 const seen: string[] = []
-const served: Served[] = []
-const sessions: { session: Session; socket: ServerWebSocket<unknown> }[] = []
+const served: ServedRequest[] = []
+const sessions: { session: TunnelSession; socket: ServerWebSocket<unknown> }[] = []
 let beats: string[] = []
 
 const current = () => until(() => sessions.findLast(({ session }) => !session.isClosed)?.session)
@@ -32,7 +32,7 @@ beforeAll(async () => {
       return new Response('secret of the machine')
     },
   })
-  hostile = Bun.serve<{ session?: Session }>({
+  hostile = Bun.serve<{ session?: TunnelSession }>({
     port: 0,
     hostname: '127.0.0.1',
     fetch(request, server) {
@@ -42,7 +42,7 @@ beforeAll(async () => {
     },
     websocket: {
       open(socket) {
-        const session = new Session(
+        const session = new TunnelSession(
           'server',
           { send: (bytes) => socket.send(bytes) !== 0, close: (code, reason) => socket.close(code, reason) },
           {},
@@ -52,11 +52,11 @@ beforeAll(async () => {
         session.settings({ generation: 1, tunnelId: owner, ownerId: other, slug: 'box' })
       },
       message: (socket, message) => socket.data.session?.receive(message as Buffer),
-      close: (socket) => socket.data.session?.lost(),
+      close: (socket) => socket.data.session?.onConnectionLost(),
     },
   })
   const url = `http://127.0.0.1:${service.port}`
-  agent = new Agent({
+  agent = new TunnelAgent({
     machine: {
       server: `http://127.0.0.1:${hostile.port}`,
       tunnelId: owner,
@@ -100,7 +100,7 @@ describe('a hostile server', () => {
     expect(await ask({})).toBe(200)
     expect(await ask({ service: 'team', user: user(other) })).toBe(200)
     seen.length = 0
-    const refused = -resets.refused
+    const refused = -resetCodes.refused
     expect(await ask({ service: 'nothing' })).toBe(refused)
     for (const service of ['constructor', '__proto__', 'toString']) expect(await ask({ service })).toBe(refused)
     // The server named another owner; the machine knows the real one.
@@ -118,8 +118,8 @@ describe('a hostile server', () => {
   test('cannot smuggle a second request into a header', async () => {
     seen.length = 0
     const smuggled = 'x\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: x'
-    expect(await ask({ headers: [host, ['x-a', smuggled]] })).toBe(-resets.protocol)
-    expect(await ask({ headers: [host, [smuggled, 'x']] })).toBe(-resets.protocol)
+    expect(await ask({ headers: [host, ['x-a', smuggled]] })).toBe(-resetCodes.protocol)
+    expect(await ask({ headers: [host, [smuggled, 'x']] })).toBe(-resetCodes.protocol)
     expect(
       await ask({
         headers: [host, ['upgrade', 'h2c'], ['connection', 'upgrade'], ['expect', '100-continue']],
@@ -137,7 +137,7 @@ describe('a hostile server', () => {
     for (const payload of bad) {
       const session = await current()
       const { socket } = sessions.find((one) => one.session === session) as (typeof sessions)[0]
-      socket.send(encode({ type: frame.headers, flags: 1, stream: 1_000_000, payload: toJson(payload) }))
+      socket.send(encodeFrame({ type: frameTypes.headers, flags: 1, stream: 1_000_000, payload: encodeJson(payload) }))
       await until(() => session.isClosed)
     }
     expect(await ask({})).toBe(200)

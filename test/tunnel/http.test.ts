@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type { Socket } from 'bun'
 import fc from 'fast-check'
-import { type RequestHead, type ResponseHead, resets } from '../../src/tunnel/frames.ts'
+import { type RequestHead, type ResponseHead, resetCodes } from '../../src/tunnel/frames.ts'
 import { callHttp } from '../../src/tunnel/http/call.ts'
-import { type Line, Lines } from '../../src/tunnel/http/line.ts'
 import { BadResponse, ResponseReader } from '../../src/tunnel/http/response.ts'
-import { Session } from '../../src/tunnel/session.ts'
+import { type ServiceConnection, ServiceConnectionPool } from '../../src/tunnel/http/service-connections.ts'
+import { TunnelSession } from '../../src/tunnel/session.ts'
 import { type Stream, StreamReset } from '../../src/tunnel/stream.ts'
 import { until } from '../support/until.ts'
 
@@ -99,20 +99,20 @@ describe('a response of a service', () => {
 
   test('that is invalid or ambiguous is refused', () => {
     const many = 'x: y\r\n'.repeat(201)
-    expect(failure('SSH-2.0-OpenSSH\r\n\r\n')).toBe(resets.local)
+    expect(failure('SSH-2.0-OpenSSH\r\n\r\n')).toBe(resetCodes.local)
     for (const first of ['HTTP/2 200', 'HTTP/1.1 999', 'HTTP/1.1 20', 'HTTP/1.1 101 Switching'])
-      expect(failure(`${first}\r\n\r\n`)).toBe(resets.local)
+      expect(failure(`${first}\r\n\r\n`)).toBe(resetCodes.local)
     for (const line of ['content-length: 1\r\ncontent-length: 2', 'content-length: -1', 'content-length: 1, 1'])
-      expect(failure(`${ok}${line}\r\n\r\n`)).toBe(resets.local)
+      expect(failure(`${ok}${line}\r\n\r\n`)).toBe(resetCodes.local)
     for (const line of [' folded: x', 'a b: x', 'x: a\0b', 'nothing', 'x: a\rb'])
-      expect(failure(`${ok}${line}\r\n\r\n`)).toBe(resets.local)
+      expect(failure(`${ok}${line}\r\n\r\n`)).toBe(resetCodes.local)
     for (const chunk of ['x\r\n', '-1\r\n', '2\r\nabc\r\n', `${'1'.repeat(9)}\r\n`, ';'.repeat(5000)])
-      expect(failure(`${ok}transfer-encoding: chunked\r\n\r\n${chunk}`)).toBe(resets.local)
-    expect(failure(`${ok}content-length: 2\r\n\r\no`, true)).toBe(resets.local)
-    expect(failure(`${ok}transfer-encoding: chunked\r\n\r\n1\r\na\r\n`, true)).toBe(resets.local)
+      expect(failure(`${ok}transfer-encoding: chunked\r\n\r\n${chunk}`)).toBe(resetCodes.local)
+    expect(failure(`${ok}content-length: 2\r\n\r\no`, true)).toBe(resetCodes.local)
+    expect(failure(`${ok}transfer-encoding: chunked\r\n\r\n1\r\na\r\n`, true)).toBe(resetCodes.local)
     // More than a frame carries would end the whole connection of the machine.
     for (const head of [many, `x: ${'y'.repeat(20_000)}\r\n`, `${'n'.repeat(300)}: y\r\n`, 'x'.repeat(40_000)])
-      expect(failure(`${ok}${head}\r\n\r\n`)).toBe(resets.tooLarge)
+      expect(failure(`${ok}${head}\r\n\r\n`)).toBe(resetCodes.tooLarge)
   })
 
   test('of random bytes causes only the expected error', () => {
@@ -145,12 +145,12 @@ describe('a request to a service', () => {
   const connections: Got[] = []
   /** How the service handles the bytes so far. */
   let behave: (got: Got) => void
-  let lines: Lines
+  let lines: ServiceConnectionPool
   let now = 0
   let url: string
-  let server: Session
+  let server: TunnelSession
 
-  const passed = (to: Session, bytes: Uint8Array): boolean => {
+  const passed = (to: TunnelSession, bytes: Uint8Array): boolean => {
     to.receive(bytes.slice())
     return true
   }
@@ -170,17 +170,17 @@ describe('a request to a service', () => {
       },
     })
     url = `http://127.0.0.1:${service.port}`
-    const agent = new Session(
+    const agent = new TunnelSession(
       'agent',
       { send: (bytes) => passed(server, bytes), close: () => undefined },
       { opened: (stream) => callHttp(lines, stream, url, () => undefined) },
     )
-    server = new Session('server', { send: (bytes) => passed(agent, bytes), close: () => undefined }, {})
+    server = new TunnelSession('server', { send: (bytes) => passed(agent, bytes), close: () => undefined }, {})
   })
   afterAll(() => service.stop(true))
   beforeEach(() => {
     now = 0
-    lines = new Lines(() => now)
+    lines = new ServiceConnectionPool(() => now)
     connections.length = 0
   })
   afterEach(() => lines.stop())
@@ -243,15 +243,15 @@ describe('a request to a service', () => {
       headers: [['Content-Length', length]],
     })
     for (const length of ['4', '6', '5, 5', 'x', '-1'])
-      expect(await outcome(open(lengthOf(length), 'hello'))).toBe(`reset ${resets.protocol}`)
+      expect(await outcome(open(lengthOf(length), 'hello'))).toBe(`reset ${resetCodes.protocol}`)
     const twice = open(
       { method: 'POST', headers: [...Array(2)].map(() => ['content-length', '5'] as const) as never },
       'hello',
     )
-    expect(await outcome(twice)).toBe(`reset ${resets.protocol}`)
+    expect(await outcome(twice)).toBe(`reset ${resetCodes.protocol}`)
     for (const bad of ['a\r\nb: c', 'a\0', '\u0100'])
-      expect(await outcome(open({ headers: [['x', bad]] }))).toBe(`reset ${resets.protocol}`)
-    expect(await outcome(open({ headers: [['a b', 'x']] }))).toBe(`reset ${resets.protocol}`)
+      expect(await outcome(open({ headers: [['x', bad]] }))).toBe(`reset ${resetCodes.protocol}`)
+    expect(await outcome(open({ headers: [['a b', 'x']] }))).toBe(`reset ${resetCodes.protocol}`)
     // Without a body it sends no length.
     connections.length = 0
     expect(await outcome(open({ headers: [['content-length', '5']] }))).toBe('200 ok')
@@ -273,7 +273,7 @@ describe('a request to a service', () => {
       if (got === second) got.socket.end()
       else reply(ok)(got)
     }
-    expect(await outcome(open({ method: 'POST', target: '/once' }, 'hello'))).toBe(`reset ${resets.local}`)
+    expect(await outcome(open({ method: 'POST', target: '/once' }, 'hello'))).toBe(`reset ${resetCodes.local}`)
     expect(connections.filter(({ text }) => text.includes('/once'))).toHaveLength(1)
     // After an idle second, a request that changes something gets a new connection.
     behave = reply(ok)
@@ -284,7 +284,7 @@ describe('a request to a service', () => {
     expect(connections).toHaveLength(2)
     // It is retried at most once.
     behave = ({ socket }) => void socket.end()
-    expect(await outcome(open())).toBe(`reset ${resets.local}`)
+    expect(await outcome(open())).toBe(`reset ${resetCodes.local}`)
   })
 
   test('does not get bytes that arrived before it', async () => {
@@ -293,8 +293,8 @@ describe('a request to a service', () => {
     behave = reply(ok)
     expect(await outcome(open())).toBe('200 ok')
     expect(connections).toHaveLength(2)
-    const idle = lines.take(url) as Line
-    lines.keep(idle)
+    const idle = lines.takeIdle(url) as ServiceConnection
+    lines.keepIdle(idle)
     connections[1]?.socket.write('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil')
     await until(() => idle.isClosed)
     expect(await outcome(open())).toBe('200 ok')
@@ -306,12 +306,12 @@ describe('a request to a service', () => {
     const stream = open()
     const left = outcome(stream)
     await until(() => connections[0]?.text.includes('GET'))
-    stream.reset(resets.cancelled)
-    expect(await left).toBe(`reset ${resets.cancelled}`)
+    stream.reset(resetCodes.cancelled)
+    expect(await left).toBe(`reset ${resetCodes.cancelled}`)
     await until(() => connections[0]?.socket.readyState !== 1)
     const there = url
     url = 'http://127.0.0.1:1'
-    expect(await outcome(open())).toBe(`reset ${resets.local}`)
+    expect(await outcome(open())).toBe(`reset ${resetCodes.local}`)
     url = there
   })
 })

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { Upload, uploadLimits } from '../../src/tunnel/actions/upload.ts'
-import { type RequestHead, resets } from '../../src/tunnel/frames.ts'
+import { type RequestHead, resetCodes } from '../../src/tunnel/frames.ts'
 import { McpSessions, mcpLimits } from '../../src/tunnel/mcp/sessions.ts'
-import { Session } from '../../src/tunnel/session.ts'
+import { awaitResponse } from '../../src/tunnel/response-timeout.ts'
+import { TunnelSession } from '../../src/tunnel/session.ts'
 import { StreamReset } from '../../src/tunnel/stream.ts'
-import { responseOf } from '../../src/tunnel/waiting.ts'
 import { until } from '../support/until.ts'
 
 /** Limits that take minutes in real use. */
@@ -54,22 +54,22 @@ describe('sessions with MCP servers', () => {
 
 describe('a request that waits for its response', () => {
   const head: RequestHead = { kind: 'http', service: 'web', method: 'GET', target: '/', headers: [], user: null }
-  const stream = () => new Session('server', { send: () => true, close: () => undefined }, {}).open(head, false)
+  const stream = () => new TunnelSession('server', { send: () => true, close: () => undefined }, {}).open(head, false)
   const outcome = (waiting: Promise<unknown>) => waiting.catch((error) => (error as StreamReset).code)
 
   test('ends at its timeout', async () => {
     const waiting = stream()
-    expect(await outcome(responseOf(waiting, 1))).toBe(resets.timeout)
+    expect(await outcome(awaitResponse(waiting, 1))).toBe(resetCodes.timeout)
     expect(waiting.failure).toBeInstanceOf(StreamReset)
   })
 
   test('ends when its client has left or leaves', async () => {
     for (const isEarly of [true, false]) {
       const abort = new AbortController()
-      const waiting = outcome(responseOf(stream(), 3_600_000, new Request('http://x/', { signal: abort.signal })))
-      if (!isEarly) await outcome(responseOf(stream(), 1))
+      const waiting = outcome(awaitResponse(stream(), 3_600_000, new Request('http://x/', { signal: abort.signal })))
+      if (!isEarly) await outcome(awaitResponse(stream(), 1))
       abort.abort()
-      expect(await waiting).toBe(resets.cancelled)
+      expect(await waiting).toBe(resetCodes.cancelled)
     }
   })
 })
@@ -77,7 +77,7 @@ describe('a request that waits for its response', () => {
 describe('the body of a request', () => {
   const head: RequestHead = { kind: 'http', service: 'web', method: 'POST', target: '/', headers: [], user: null }
   function start() {
-    const stream = new Session('server', { send: () => true, close: () => undefined }, {}).open(head, true)
+    const stream = new TunnelSession('server', { send: () => true, close: () => undefined }, {}).open(head, true)
     const body = new TransformStream<Uint8Array, Uint8Array>()
     const traffic = { requests: 0, bytes: 0 }
     return { stream, traffic, writer: body.writable.getWriter(), upload: new Upload(body.readable, stream, traffic) }
@@ -107,13 +107,13 @@ describe('the body of a request', () => {
 
   test('does not use up the time of the service', async () => {
     const { stream, writer, upload } = start()
-    const response = responseOf(stream, 1, undefined, upload).catch((error) => (error as StreamReset).code)
+    const response = awaitResponse(stream, 1, undefined, upload).catch((error) => (error as StreamReset).code)
     // The timer that ends requests has looked once another request has ended.
     const other = start()
     await other.writer.close()
-    await responseOf(other.stream, 1, undefined, other.upload).catch(() => undefined)
+    await awaitResponse(other.stream, 1, undefined, other.upload).catch(() => undefined)
     expect(stream.isClosed).toBe(false)
     await writer.close()
-    expect(await response).toBe(resets.timeout)
+    expect(await response).toBe(resetCodes.timeout)
   })
 })

@@ -1,6 +1,6 @@
 /** A small MCP server over standard input and output, for tests: `bun mcp-server.ts [name] [log]`. */
 import { appendFileSync } from 'node:fs'
-import { linesOf } from '../../src/text/lines.ts'
+import { splitLines } from '../../src/text/lines.ts'
 
 interface Message {
   id?: string | number
@@ -29,7 +29,7 @@ function call({ id, params }: Message): void {
   send({ id, result: { ...text(params?.arguments?.say ?? `${params?.name} by ${process.pid}`), ...lie } })
 }
 
-for await (const line of linesOf(process.stdin)) {
+for await (const line of splitLines(process.stdin)) {
   const message = JSON.parse(line) as Message
   const { id, method } = message
   if (log && method) appendFileSync(log, `${method}\n`)

@@ -1,31 +1,31 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import {
-  decode,
-  encode,
+  decodeFrames,
+  encodeFrame,
+  encodeJson,
+  encodeU32,
   type Frame,
-  frame,
+  frameTypes,
   MOST_MESSAGE,
   MOST_PAYLOAD,
   type RequestHead,
-  resets,
-  toJson,
-  u32,
+  resetCodes,
 } from '../../src/tunnel/frames.ts'
 import { type SessionEvents, sessionLimits } from '../../src/tunnel/limits.ts'
-import { Session } from '../../src/tunnel/session.ts'
-import { costOf, type Stream, StreamReset } from '../../src/tunnel/stream.ts'
+import { TunnelSession } from '../../src/tunnel/session.ts'
+import { creditCost, type Stream, StreamReset } from '../../src/tunnel/stream.ts'
 
 /** The same cases in every run; to look further, change it for a while. */
 fc.configureGlobal({ seed: 20261115 })
 
 const head: RequestHead = { kind: 'http', service: 'web', method: 'GET', target: '/', headers: [], user: null }
-const settled = async () => {
+const settle = async () => {
   for (let i = 0; i < 3; i++) await new Promise(setImmediate)
 }
 
 interface End {
-  session: Session
+  session: TunnelSession
   closed: string[]
   closes: [number, string][]
   sent: Uint8Array[]
@@ -34,7 +34,7 @@ interface End {
 /** One peer whose messages are only recorded. */
 function alone(side: 'server' | 'agent', events: SessionEvents = {}, clock?: () => number): End {
   const end: End = { closed: [], closes: [], sent: [] } as never
-  end.session = new Session(
+  end.session = new TunnelSession(
     side,
     { send: (m) => end.sent.push(m.slice()) > 0, close: (code, reason) => end.closes.push([code, reason]) },
     { ...events, closed: (reason) => void end.closed.push(reason) },
@@ -49,7 +49,7 @@ function pair(opened: (stream: Stream) => void) {
   const agent = alone('agent', { opened })
   const pump = async () => {
     for (let moved = true; moved; ) {
-      await settled()
+      await settle()
       const [down, up] = [server.sent.splice(0), agent.sent.splice(0)]
       for (const message of down) agent.session.receive(message)
       for (const message of up) server.session.receive(message)
@@ -61,12 +61,17 @@ function pair(opened: (stream: Stream) => void) {
 
 const framesIn = (messages: Uint8Array[]): Frame[] => {
   const all: Frame[] = []
-  for (const message of messages) decode(message, (next) => void all.push(next))
+  for (const message of messages) decodeFrames(message, (next) => void all.push(next))
   return all
 }
-const open = (id: number, flags = 0): Frame => ({ type: frame.headers, flags, stream: id, payload: toJson(head) })
+const open = (id: number, flags = 0): Frame => ({
+  type: frameTypes.headers,
+  flags,
+  stream: id,
+  payload: encodeJson(head),
+})
 const data = (stream: number, length: number, flags = 0): Frame => ({
-  type: frame.data,
+  type: frameTypes.data,
   flags,
   stream,
   payload: new Uint8Array(length),
@@ -82,7 +87,7 @@ describe('frames', () => {
     })
     fc.assert(
       fc.property(fc.array(any, { maxLength: 20 }), (list) => {
-        const message = Buffer.concat(list.map(encode))
+        const message = Buffer.concat(list.map(encodeFrame))
         expect(framesIn([message]).map((f) => ({ ...f, payload: [...f.payload] }))).toEqual(
           list.map((f) => ({ ...f, payload: [...f.payload] })),
         )
@@ -109,7 +114,12 @@ describe('frames', () => {
       stream: fc.constantFrom(0, 1, 2, 3, 4, 6, 1000),
       payload: fc.oneof(
         fc.uint8Array({ maxLength: 12 }),
-        fc.constantFrom(toJson(head), toJson({ status: 200, headers: [] }), toJson({ reason: 'drain' }), u32(5)),
+        fc.constantFrom(
+          encodeJson(head),
+          encodeJson({ status: 200, headers: [] }),
+          encodeJson({ reason: 'drain' }),
+          encodeU32(5),
+        ),
       ),
     })
     fc.assert(
@@ -120,7 +130,7 @@ describe('frames', () => {
             .open(head, true)
             .response()
             .catch(() => undefined)
-        for (const next of list) end.session.receive(encode(next))
+        for (const next of list) end.session.receive(encodeFrame(next))
         expect(end.session.streams).toBeLessThanOrEqual(sessionLimits.streams)
       }),
       { numRuns: 300 },
@@ -139,62 +149,67 @@ describe('a hostile peer', () => {
     for (const message of messages) end.session.receive(message)
     return end
   }
-  const response = encode({ type: frame.headers, flags: 0, stream: 2, payload: toJson({ status: 200, headers: [] }) })
+  const response = encodeFrame({
+    type: frameTypes.headers,
+    flags: 0,
+    stream: 2,
+    payload: encodeJson({ status: 200, headers: [] }),
+  })
   /** Messages with so many bytes each, of which the last is beyond what a new stream may get. */
   const beyond = (size: number) =>
-    Array<Uint8Array>(Math.floor(sessionLimits.credit / costOf(size)) + 1).fill(encode(data(2, size)))
+    Array<Uint8Array>(Math.floor(sessionLimits.credit / creditCost(size)) + 1).fill(encodeFrame(data(2, size)))
   const cases: [string, 'server' | 'agent', ...Uint8Array[]][] = [
     ['a cut-off header', 'agent', new Uint8Array(5)],
-    ['a cut-off frame', 'agent', encode(data(2, 50)).subarray(0, 40)],
+    ['a cut-off frame', 'agent', encodeFrame(data(2, 50)).subarray(0, 40)],
     ['a message that is too large', 'agent', new Uint8Array(MOST_MESSAGE + 1)],
-    ['a frame that is too large', 'agent', encode(data(2, MOST_PAYLOAD + 1))],
-    ['stream 0', 'agent', encode(open(0))],
-    ['an odd stream', 'agent', encode(open(3))],
-    ['a stream id used again', 'agent', encode(open(2)), encode(open(2))],
-    ['a lower stream id', 'agent', encode(open(4)), encode(open(2))],
-    ['data of a stream that was never opened', 'agent', encode(data(2, 5))],
-    ['a head of another shape', 'agent', encode({ ...open(2), payload: toJson({ ...head, target: 'x' }) })],
-    ['data beyond the credit', 'agent', encode(open(2)), ...beyond(60_000)],
-    ['a flood of empty data', 'agent', encode(open(2)), Buffer.concat(beyond(0))],
-    ['data after the end', 'agent', encode(open(2, 1)), encode(data(2, 1))],
-    ['a window of zero', 'agent', encode(open(2)), encode({ ...data(2, 4), type: frame.window })],
+    ['a frame that is too large', 'agent', encodeFrame(data(2, MOST_PAYLOAD + 1))],
+    ['stream 0', 'agent', encodeFrame(open(0))],
+    ['an odd stream', 'agent', encodeFrame(open(3))],
+    ['a stream id used again', 'agent', encodeFrame(open(2)), encodeFrame(open(2))],
+    ['a lower stream id', 'agent', encodeFrame(open(4)), encodeFrame(open(2))],
+    ['data of a stream that was never opened', 'agent', encodeFrame(data(2, 5))],
+    ['a head of another shape', 'agent', encodeFrame({ ...open(2), payload: encodeJson({ ...head, target: 'x' }) })],
+    ['data beyond the credit', 'agent', encodeFrame(open(2)), ...beyond(60_000)],
+    ['a flood of empty data', 'agent', encodeFrame(open(2)), Buffer.concat(beyond(0))],
+    ['data after the end', 'agent', encodeFrame(open(2, 1)), encodeFrame(data(2, 1))],
+    ['a window of zero', 'agent', encodeFrame(open(2)), encodeFrame({ ...data(2, 4), type: frameTypes.window })],
     [
       'a window that overflows',
       'agent',
-      encode(open(2)),
-      encode({ type: frame.window, flags: 0, stream: 2, payload: u32(0x7fff_ffff) }),
+      encodeFrame(open(2)),
+      encodeFrame({ type: frameTypes.window, flags: 0, stream: 2, payload: encodeU32(0x7fff_ffff) }),
     ],
-    ['a ping of one byte', 'agent', encode({ ...data(0, 1), type: frame.ping })],
-    ['settings on a stream', 'agent', encode({ ...data(2, 1), type: frame.settings })],
+    ['a ping of one byte', 'agent', encodeFrame({ ...data(0, 1), type: frameTypes.ping })],
+    ['settings on a stream', 'agent', encodeFrame({ ...data(2, 1), type: frameTypes.settings })],
     ['two heads', 'server', response, response],
-    ['data before the head', 'server', encode(data(2, 1))],
-    ['a head of a stream that the server did not open', 'server', encode({ ...open(4), payload: toJson({}) })],
-    ['an invalid status', 'server', encode({ ...open(2), payload: toJson({ status: 9, headers: [] }) })],
+    ['data before the head', 'server', encodeFrame(data(2, 1))],
+    ['a head of a stream that the server did not open', 'server', encodeFrame({ ...open(4), payload: encodeJson({}) })],
+    ['an invalid status', 'server', encodeFrame({ ...open(2), payload: encodeJson({ status: 9, headers: [] }) })],
   ]
   test.each(cases)('that sends %s gets GOAWAY', (_, side, ...messages) => {
     const end = ends(side, ...messages)
     expect(end.closes.map(([code]) => code)).toEqual([1002])
     expect(end.session.streams).toBe(0)
-    expect(framesIn(end.sent).at(-1)?.type).toBe(frame.goaway)
+    expect(framesIn(end.sent).at(-1)?.type).toBe(frameTypes.goaway)
   })
 
   test('that does not read gets no endless queue of replies', () => {
     const closes: string[] = []
-    const blocked = new Session(
+    const blocked = new TunnelSession(
       'agent',
       { send: () => false, close: (_, reason) => void closes.push(reason) },
-      { opened: (stream) => stream.reset(resets.refused) },
+      { opened: (stream) => stream.reset(resetCodes.refused) },
     )
     for (let i = 1; i < 200_000 && !blocked.isClosed; i++)
-      blocked.receive(encode({ ...open(i * 2), payload: toJson(head) }))
+      blocked.receive(encodeFrame({ ...open(i * 2), payload: encodeJson(head) }))
     expect(closes).toEqual(['too many replies wait'])
-    for (let i = 0; i < 1000; i++) blocked.receive(encode({ ...data(0, 8), type: frame.ping }))
+    for (let i = 0; i < 1000; i++) blocked.receive(encodeFrame({ ...data(0, 8), type: frameTypes.ping }))
   })
 
   test('cannot open streams beyond the limit, and the others continue', () => {
     const opened: number[] = []
     const end = alone('agent', { opened: ({ id }) => void opened.push(id) })
-    for (let i = 1; i <= sessionLimits.streams + 5; i++) end.session.receive(encode(open(i * 2)))
+    for (let i = 1; i <= sessionLimits.streams + 5; i++) end.session.receive(encodeFrame(open(i * 2)))
     expect(opened).toHaveLength(sessionLimits.streams)
     expect(end.session.isClosed).toBe(false)
   })
@@ -264,23 +279,23 @@ describe('streams', () => {
     const server = alone('server')
     const large = server.session.open(head, true)
     const small = server.session.open(head, true)
-    server.session.receive(encode({ type: frame.window, flags: 0, stream: 2, payload: u32(1 << 20) }))
+    server.session.receive(encodeFrame({ type: frameTypes.window, flags: 0, stream: 2, payload: encodeU32(1 << 20) }))
     void large.write(new Uint8Array(1 << 20))
     void small.write(new Uint8Array(10))
-    await settled()
+    await settle()
     const order = framesIn(server.sent)
-      .filter((f) => f.type === frame.data)
+      .filter((f) => f.type === frameTypes.data)
       .map((f) => f.stream)
     expect(order.indexOf(small.id)).toBe(1)
   })
 
   test('that are reset fail for whoever reads, writes or waits for the head', async () => {
-    const { server, pump } = pair((stream) => stream.reset(resets.refused))
+    const { server, pump } = pair((stream) => stream.reset(resetCodes.refused))
     const stream = server.session.open(head, true)
     const failures = Promise.allSettled([stream.response(), stream.read()])
     await pump()
     for (const failure of await failures)
-      expect(((failure as PromiseRejectedResult).reason as StreamReset).code).toBe(resets.refused)
+      expect(((failure as PromiseRejectedResult).reason as StreamReset).code).toBe(resetCodes.refused)
     expect(() => stream.write(new Uint8Array(1))).toThrow(StreamReset)
     expect(server.session.streams).toBe(0)
   })
@@ -288,7 +303,7 @@ describe('streams', () => {
   test('end with the connection', async () => {
     const server = alone('server')
     const waiting = server.session.open(head, false).response()
-    server.session.lost()
+    server.session.onConnectionLost()
     expect(await waiting.catch((error) => error)).toBeInstanceOf(StreamReset)
     expect(server.closed).toEqual(['lost'])
   })
@@ -300,7 +315,7 @@ describe('streams', () => {
     stream.response().catch(() => undefined)
     for (time = 0; time < 3 * sessionLimits.idle; time += sessionLimits.quiet / 2) {
       void stream.write(new Uint8Array(1))
-      session.receive(encode({ ...data(0, 8), type: frame.ping, flags: 1 }))
+      session.receive(encodeFrame({ ...data(0, 8), type: frameTypes.ping, flags: 1 }))
       session.tick()
     }
     expect(stream.isClosed).toBe(false)
@@ -313,11 +328,11 @@ describe('streams', () => {
     idle.response().catch(() => undefined)
     const socket = end.session.open({ ...head, kind: 'ws' }, true)
     socket.isIdleLimited = false
-    const pong = () => end.session.receive(encode({ ...data(0, 8), type: frame.ping, flags: 1 }))
+    const pong = () => end.session.receive(encodeFrame({ ...data(0, 8), type: frameTypes.ping, flags: 1 }))
     time = sessionLimits.quiet
     end.session.tick()
-    await settled()
-    expect(framesIn(end.sent).at(-1)?.type).toBe(frame.ping)
+    await settle()
+    expect(framesIn(end.sent).at(-1)?.type).toBe(frameTypes.ping)
     time += 7
     pong()
     expect(end.session.rttMs).toBe(7)

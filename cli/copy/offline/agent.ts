@@ -3,9 +3,9 @@ import { AppError } from '../../../src/errors.ts'
 import { includesTool } from '../../../src/mcp/toolsets.ts'
 import type { Copy } from '../copy.ts'
 import type { Fields } from '../mutation.ts'
-import { Local } from './local.ts'
+import type { Person } from './copy-view.ts'
+import { LocalApi } from './local-api.ts'
 import { offlineTools } from './tools.ts'
-import type { Person } from './world.ts'
 
 /** What was last known about the token of an agent. The server applies its real rights when changes are pushed. */
 export interface KnownToken {
@@ -90,15 +90,15 @@ export class OfflineAgent {
 
   #call(name: string, args: Fields): object {
     const refusal = this.#refusal(name)
-    if (refusal !== undefined) return failed(refusal)
+    if (refusal !== undefined) return toolError(refusal)
     const tool = offlineTools[name] as (typeof offlineTools)[string]
     const lacking = tool.also?.(args).find((scope) => !scopeHolds(this.token.scopes, scope))
     if (lacking !== undefined)
-      return failed(`These arguments need the scope ${lacking}, which the token does not have.`)
+      return toolError(`These arguments need the scope ${lacking}, which the token does not have.`)
     try {
       const { method, path, body } = tool.ask(args, this.token.projectId ?? undefined)
       const before = this.copy.changes
-      const local = new Local(this.copy, this.person, this.token.organizationId, this.token.id)
+      const local = new LocalApi(this.copy, this.person, this.token.organizationId, this.token.id)
       const answer = local.request(method, path, body) as Fields
       const shown = (tool.show ? tool.show(answer) : answer) as Fields
       const note = this.copy.changes > before ? 'queued; sent when the server can be reached' : this.#state()
@@ -106,7 +106,7 @@ export class OfflineAgent {
       const facts = { _source: { kind: 'copy', trust: 'other' }, offline: note, ...shown }
       return { content: [{ type: 'text', text: JSON.stringify(facts) }], structuredContent: facts }
     } catch (error) {
-      if (error instanceof AppError) return failed(`${error.code}: ${error.message}`)
+      if (error instanceof AppError) return toolError(`${error.code}: ${error.message}`)
       throw error
     }
   }
@@ -114,4 +114,4 @@ export class OfflineAgent {
   #state = (): string => `from the copy of ${this.copy.get('pulledAt') ?? 'an unknown time'}`
 }
 
-const failed = (text: string): object => ({ isError: true, content: [{ type: 'text', text }] })
+const toolError = (text: string): object => ({ isError: true, content: [{ type: 'text', text }] })

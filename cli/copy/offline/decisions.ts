@@ -8,53 +8,63 @@ import type {
 } from '../../../src/features/decisions/schema.ts'
 import { excerptOf } from '../../../src/text/text.ts'
 import type { Fields, Row } from '../mutation.ts'
-import { common, hasWords, type LocalCall, list, pageOf, route, text, textOrNull, type World } from './world.ts'
+import {
+  asList,
+  asText,
+  asTextOrNull,
+  type CopyView,
+  commonFields,
+  hasWords,
+  type LocalCall,
+  pageRows,
+  route,
+} from './copy-view.ts'
 
 const PATH = '/api/decisions'
 
-const shared = (world: World, row: Row) => ({
-  ...common(row),
-  organizationId: text(row.organizationId),
-  projectId: textOrNull(row.projectId),
-  title: text(row.title),
+const sharedDecisionFields = (world: CopyView, row: Row) => ({
+  ...commonFields(row),
+  organizationId: asText(row.organizationId),
+  projectId: asTextOrNull(row.projectId),
+  title: asText(row.title),
   status: (row.status ?? 'accepted') as Decision['status'],
-  tags: list(row.tags),
+  tags: asList(row.tags),
   author: world.author(row),
-  supersedes: textOrNull(row.supersedes),
-  supersededById: textOrNull(row.supersededById),
+  supersedes: asTextOrNull(row.supersedes),
+  supersededById: asTextOrNull(row.supersededById),
 })
-const item = (world: World, row: Row): DecisionItem => ({
-  ...shared(world, row),
-  excerpt: excerptOf(text(row.decision)),
+const decisionItem = (world: CopyView, row: Row): DecisionItem => ({
+  ...sharedDecisionFields(world, row),
+  excerpt: excerptOf(asText(row.decision)),
 })
-const shape = (world: World, row: Row): Decision => ({
-  ...shared(world, row),
-  context: textOrNull(row.context),
-  decision: text(row.decision),
-  rationale: textOrNull(row.rationale),
-  alternatives: list<Alternative>(row.alternatives),
-  outcome: textOrNull(row.outcome),
+const toDecision = (world: CopyView, row: Row): Decision => ({
+  ...sharedDecisionFields(world, row),
+  context: asTextOrNull(row.context),
+  decision: asText(row.decision),
+  rationale: asTextOrNull(row.rationale),
+  alternatives: asList<Alternative>(row.alternatives),
+  outcome: asTextOrNull(row.outcome),
 })
-const comment = (world: World, { id, body, createdAt, ...row }: Row): Comment => ({
+const decisionComment = (world: CopyView, { id, body, createdAt, ...row }: Row): Comment => ({
   id,
   author: world.author({ ...row, id }),
-  body: text(body),
-  createdAt: text(createdAt),
+  body: asText(body),
+  createdAt: asText(createdAt),
 })
 
-const detail = (world: World, row: Row): DecisionDetail => ({
-  ...shape(world, row),
+const decisionDetail = (world: CopyView, row: Row): DecisionDetail => ({
+  ...toDecision(world, row),
   discussion: world.copy
     .list('discussion', "r ->> 'decisionId' = ?", row.id)
-    .toSorted((a, b) => (text(a.createdAt) < text(b.createdAt) ? -1 : 1))
-    .map((one) => comment(world, one)),
+    .toSorted((a, b) => (asText(a.createdAt) < asText(b.createdAt) ? -1 : 1))
+    .map((one) => decisionComment(world, one)),
   links: [],
 })
 
-const find = ({ world, params: [ref = ''] }: LocalCall): Row => world.find('decision', ref)
+const findDecision = ({ world, params: [ref = ''] }: LocalCall): Row => world.find('decision', ref)
 
 function fieldsOf({ title, context, decision, rationale, tags, status, outcome, alternatives }: Fields): Fields {
-  const options = alternatives === undefined ? undefined : list<string | Alternative>(alternatives)
+  const options = alternatives === undefined ? undefined : asList<string | Alternative>(alternatives)
   return {
     title,
     context,
@@ -75,24 +85,24 @@ export const decisionRoutes = [
       .all('decision')
       .filter((row) => projectId === undefined || row.projectId === projectId)
       .filter((row) => !status || (row.status ?? 'accepted') === status)
-      .filter((row) => !tag || list(row.tags).includes(tag))
+      .filter((row) => !tag || asList(row.tags).includes(tag))
       .filter((row) => hasWords(query.get('search'), row.title, row.decision, row.context, row.rationale))
-    return pageOf(rows, query, (row) => item(world, row))
+    return pageRows(rows, query, (row) => decisionItem(world, row))
   }),
-  route('GET', `${PATH}/:id`, (call) => detail(call.world, find(call))),
+  route('GET', `${PATH}/:id`, (call) => decisionDetail(call.world, findDecision(call))),
   route('POST', PATH, ({ world, body }) => {
     // Sent later, it would be refused, and could not be completed any more.
-    if (!text(body.decision).trim()) throw invalid('/decision', 'decision is required.')
+    if (!asText(body.decision).trim()) throw invalid('/decision', 'decision is required.')
     const projectId = world.projectId(body.projectId) ?? null
     const organizationId = projectId ? world.project(projectId).organizationId : world.organization()
     const own = { organizationId, projectId, supersedes: body.supersedes }
-    return { ...shape(world, world.create('decision', { ...own, ...fieldsOf(body) })), similar: [] }
+    return { ...toDecision(world, world.create('decision', { ...own, ...fieldsOf(body) })), similar: [] }
   }),
   route('PATCH', `${PATH}/:id`, (call) =>
-    shape(call.world, call.world.update('decision', find(call).id, fieldsOf(call.body))),
+    toDecision(call.world, call.world.update('decision', findDecision(call).id, fieldsOf(call.body))),
   ),
   route('POST', `${PATH}/:id/comments`, (call) => {
     const { world, body } = call
-    return comment(world, world.create('discussion', { decisionId: find(call).id, body: body.body }))
+    return decisionComment(world, world.create('discussion', { decisionId: findDecision(call).id, body: body.body }))
   }),
 ]

@@ -9,55 +9,68 @@ import type {
 import { recallNames, type SearchName } from '../../../src/records/names.ts'
 import { ageOf, excerptOf } from '../../../src/text/text.ts'
 import type { Fields, Row } from '../mutation.ts'
-import { expressionOf, wordsOf } from '../texts.ts'
-import { keyOf } from './task-key.ts'
-import { common, type LocalCall, list, needsServer, pageOf, route, text, textOrNull, type World } from './world.ts'
+import { ftsExpression, searchTexts } from '../texts.ts'
+import {
+  asList,
+  asText,
+  asTextOrNull,
+  type CopyView,
+  commonFields,
+  type LocalCall,
+  needsServer,
+  pageRows,
+  route,
+} from './copy-view.ts'
+import { taskKey } from './task-key.ts'
 
 const PATH = '/api/memories'
 const HITS = 10
 
 /** The server fills in the project of a new memory. */
 const projectOf = ({ projectId, scope, scopeId }: Row): string | null =>
-  textOrNull(projectId) ?? (scope === 'project' ? textOrNull(scopeId) : null)
+  asTextOrNull(projectId) ?? (scope === 'project' ? asTextOrNull(scopeId) : null)
 
-const shared = (world: World, row: Row) => ({
-  ...common(row),
-  organizationId: text(row.organizationId),
+const sharedMemoryFields = (world: CopyView, row: Row) => ({
+  ...commonFields(row),
+  organizationId: asText(row.organizationId),
   projectId: projectOf(row),
   scope: (row.scope ?? 'project') as Memory['scope'],
-  scopeId: text(row.scopeId),
+  scopeId: asText(row.scopeId),
   author: world.author(row),
-  title: textOrNull(row.title),
-  tags: list(row.tags),
-  source: textOrNull(row.source),
+  title: asTextOrNull(row.title),
+  tags: asList(row.tags),
+  source: asTextOrNull(row.source),
   importance: Number(row.importance ?? 0.5),
-  expiresAt: textOrNull(row.expiresAt),
-  supersedes: textOrNull(row.supersedes),
-  supersededById: textOrNull(row.supersededById),
+  expiresAt: asTextOrNull(row.expiresAt),
+  supersedes: asTextOrNull(row.supersedes),
+  supersededById: asTextOrNull(row.supersededById),
   embeddingModel: null,
 })
-const item = (world: World, row: Row): MemoryItem => ({
-  ...shared(world, row),
-  excerpt: excerptOf(text(row.content)),
+const memoryItem = (world: CopyView, row: Row): MemoryItem => ({
+  ...sharedMemoryFields(world, row),
+  excerpt: excerptOf(asText(row.content)),
 })
-const shape = (world: World, row: Row): Memory => ({ ...shared(world, row), content: text(row.content) })
+const toMemory = (world: CopyView, row: Row): Memory => ({
+  ...sharedMemoryFields(world, row),
+  content: asText(row.content),
+})
 
-const find = ({ world, params: [ref = ''] }: LocalCall): Row => world.find('memory', ref)
+const findMemory = ({ world, params: [ref = ''] }: LocalCall): Row => world.find('memory', ref)
 
 const isOld = ({ supersededById, expiresAt }: Row): boolean =>
   typeof supersededById === 'string' || (typeof expiresAt === 'string' && Date.parse(expiresAt) <= Date.now())
 
 /** Returns which agent, project or session a memory is about. */
-function scopeOf(world: World, { scope = 'project', scopeId }: Fields): { scope: string; scopeId?: string } {
-  if (scopeId === undefined || scopeId === null) return { scope: text(scope) }
-  if (scope === 'project') return { scope, scopeId: world.project(text(scopeId)).id }
-  if (scope === 'agent') return { scope, scopeId: world.find('agent', text(scopeId), (r, n) => r.slug === n).id }
+function resolveScope(world: CopyView, { scope = 'project', scopeId }: Fields): { scope: string; scopeId?: string } {
+  if (scopeId === undefined || scopeId === null) return { scope: asText(scope) }
+  if (scope === 'project') return { scope, scopeId: world.project(asText(scopeId)).id }
+  if (scope === 'agent') return { scope, scopeId: world.find('agent', asText(scopeId), (r, n) => r.slug === n).id }
   throw needsServer('Memories of sessions cannot be used')
 }
 
-function store(world: World, body: Fields): MemoryStored {
+function storeMemory(world: CopyView, body: Fields): MemoryStored {
   const { content, title, tags, importance, source, expiresAt, supersedes } = body
-  const about = scopeOf(world, body)
+  const about = resolveScope(world, body)
   if (about.scopeId === undefined) throw invalid('/scopeId', 'Name the project that the memory is about: --project')
   const project = about.scope === 'project' ? world.project(about.scopeId) : undefined
   const own = { ...about, organizationId: project?.organizationId ?? world.organization() }
@@ -71,20 +84,20 @@ function store(world: World, body: Fields): MemoryStored {
     expiresAt,
     supersedes,
   })
-  return { ...shape(world, row), similar: [] }
+  return { ...toMemory(world, row), similar: [] }
 }
 
 /** Searches by words only: the copy has no vectors. */
-function search({ world, body }: LocalCall): MemoryHits {
-  const expression = expressionOf(text(body.query))
-  const wanted = list(body.kinds).length > 0 ? list(body.kinds) : ['memory']
-  const about = body.scope === undefined && body.scopeId === undefined ? undefined : scopeOf(world, body)
+function searchMemories({ world, body }: LocalCall): MemoryHits {
+  const expression = ftsExpression(asText(body.query))
+  const wanted = asList(body.kinds).length > 0 ? asList(body.kinds) : ['memory']
+  const about = body.scope === undefined && body.scopeId === undefined ? undefined : resolveScope(world, body)
   const project = about?.scope === 'project' ? about.scopeId : undefined
   const fits = (entity: string, row: Row): boolean => {
     if (!world.isHere(row) || (body.old !== true && isOld(row))) return false
     if (entity === 'memory' && about && about.scope !== row.scope) return false
     if (project !== undefined && projectOf(row) !== project) return false
-    return list(body.tags).every((tag) => list(row.tags).includes(tag))
+    return asList(body.tags).every((tag) => asList(row.tags).includes(tag))
   }
   const kinds = wanted.filter((kind) => (recallNames as readonly string[]).includes(kind))
   const found = expression === undefined ? [] : world.copy.search(expression, kinds)
@@ -96,49 +109,49 @@ function search({ world, body }: LocalCall): MemoryHits {
     .map(({ entity, row, rank }) => ({
       kind: entity as SearchName,
       id: row.id,
-      key: entity === 'task' ? keyOf(world, row) : textOrNull(row.slug),
-      status: textOrNull(row.status),
-      title: textOrNull(row.title),
-      content: wordsOf(entity, row)?.text ?? '',
-      tags: list(row.tags),
+      key: entity === 'task' ? taskKey(world, row) : asTextOrNull(row.slug),
+      status: asTextOrNull(row.status),
+      title: asTextOrNull(row.title),
+      content: searchTexts(entity, row)?.text ?? '',
+      tags: asList(row.tags),
       score: Math.round((rank / best) * 100) / 100,
       meaning: null,
-      at: text(row.createdAt),
-      age: ageOf(text(row.createdAt), now),
+      at: asText(row.createdAt),
+      age: ageOf(asText(row.createdAt), now),
       origin: `by ${world.author(row).name}`,
-      projectId: textOrNull(row.projectId),
-      createdById: textOrNull(row.createdById),
+      projectId: asTextOrNull(row.projectId),
+      createdById: asTextOrNull(row.createdById),
     }))
   return { items, mode: 'words' }
 }
 
 export const memoryRoutes = [
-  route('POST', `${PATH}/search`, search),
+  route('POST', `${PATH}/search`, searchMemories),
   route('POST', `${PATH}/batch`, ({ world, body }): MemoriesStored => {
     const { memories, ...about } = body
-    return { items: list<Fields>(memories).map((one) => store(world, { ...about, ...one })) }
+    return { items: asList<Fields>(memories).map((one) => storeMemory(world, { ...about, ...one })) }
   }),
-  route('POST', PATH, ({ world, body }) => store(world, body)),
+  route('POST', PATH, ({ world, body }) => storeMemory(world, body)),
   route('GET', PATH, ({ world, query }) => {
     const get = (name: string) => query.get(name)
     const rows = world
       .all('memory')
       .filter((row) => get('old') === 'true' || !isOld(row))
-      .filter((row) => !get('tag') || list(row.tags).includes(get('tag') as string))
+      .filter((row) => !get('tag') || asList(row.tags).includes(get('tag') as string))
       .filter((row) => ['scope', 'scopeId'].every((name) => !get(name) || row[name] === get(name)))
       .filter((row) => !get('projectId') || projectOf(row) === get('projectId'))
-      .filter(({ updatedAt }) => !get('since') || text(updatedAt) >= text(get('since')))
-      .filter(({ updatedAt }) => !get('until') || text(updatedAt) < text(get('until')))
-    return pageOf(rows, query, (row) => item(world, row))
+      .filter(({ updatedAt }) => !get('since') || asText(updatedAt) >= asText(get('since')))
+      .filter(({ updatedAt }) => !get('until') || asText(updatedAt) < asText(get('until')))
+    return pageRows(rows, query, (row) => memoryItem(world, row))
   }),
-  route('GET', `${PATH}/:id`, (call) => shape(call.world, find(call))),
+  route('GET', `${PATH}/:id`, (call) => toMemory(call.world, findMemory(call))),
   route('PATCH', `${PATH}/:id`, (call) => {
     const { content, title, tags, importance, source, expiresAt } = call.body
     const fields = { content, title, tags, importance, source, expiresAt }
-    return shape(call.world, call.world.update('memory', find(call).id, fields))
+    return toMemory(call.world, call.world.update('memory', findMemory(call).id, fields))
   }),
   route('DELETE', `${PATH}/:id`, (call) => {
-    const { id } = find(call)
+    const { id } = findMemory(call)
     call.world.remove('memory', id)
     return { id, deleted: true }
   }),

@@ -1,29 +1,29 @@
 import type { Project, ProjectDetail } from '../../../src/features/projects/schema.ts'
 import type { Fields, Row } from '../mutation.ts'
-import { common, hasWords, pageOf, route, text, textOrNull, type World } from './world.ts'
+import { asText, asTextOrNull, type CopyView, commonFields, hasWords, pageRows, route } from './copy-view.ts'
 
 const PATH = '/api/projects'
 
-const shape = (row: Row): Project => ({
-  ...common(row),
-  organizationId: text(row.organizationId),
-  workspaceId: textOrNull(row.workspaceId),
-  name: text(row.name),
+const toProject = (row: Row): Project => ({
+  ...commonFields(row),
+  organizationId: asText(row.organizationId),
+  workspaceId: asTextOrNull(row.workspaceId),
+  name: asText(row.name),
   // The server gives both when the project is pushed.
-  slug: text(row.slug) || row.id,
-  key: text(row.key) || '~',
-  description: textOrNull(row.description),
+  slug: asText(row.slug) || row.id,
+  key: asText(row.key) || '~',
+  description: asTextOrNull(row.description),
   visibility: (row.visibility ?? 'team') as Project['visibility'],
   status: (row.status ?? 'active') as Project['status'],
-  archivedAt: textOrNull(row.archivedAt),
+  archivedAt: asTextOrNull(row.archivedAt),
   settings: (row.settings ?? {}) as Project['settings'],
 })
 
-function detail(world: World, row: Row): ProjectDetail {
+function projectDetail(world: CopyView, row: Row): ProjectDetail {
   const inProject = "r ->> 'projectId' = ?"
   const tasks = world.all('task', inProject, row.id)
   return {
-    ...shape(row),
+    ...toProject(row),
     stats: {
       notes: world.all('note', inProject, row.id).length,
       tasks: tasks.length,
@@ -41,14 +41,14 @@ export const projectRoutes = [
       .all('project')
       .filter((row) => status === 'all' || (row.status ?? 'active') === status)
       .filter((row) => hasWords(query.get('search'), row.name, row.description, row.key))
-    return pageOf(rows, query, shape)
+    return pageRows(rows, query, toProject)
   }),
-  route('GET', `${PATH}/:ref`, ({ world, params: [ref = ''] }) => detail(world, world.project(ref))),
+  route('GET', `${PATH}/:ref`, ({ world, params: [ref = ''] }) => projectDetail(world, world.project(ref))),
   route('POST', PATH, ({ world, body: { visibility, ...body } }) =>
-    shape(world.create('project', { organizationId: world.organization(), visibility, ...fieldsOf(body) })),
+    toProject(world.create('project', { organizationId: world.organization(), visibility, ...fieldsOf(body) })),
   ),
   route('PUT', `${PATH}/:ref`, ({ world, params: [ref = ''], body }) =>
-    shape(world.update('project', world.project(ref).id, fieldsOf(body))),
+    toProject(world.update('project', world.project(ref).id, fieldsOf(body))),
   ),
   route('DELETE', `${PATH}/:ref`, ({ world, params: [ref = ''] }) => {
     const { id } = world.project(ref)

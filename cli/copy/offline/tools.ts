@@ -1,10 +1,10 @@
 import { invalid } from '../../../src/errors.ts'
-import { query } from '../../api/reference.ts'
+import { withQuery } from '../../api/reference.ts'
 import type { Fields } from '../mutation.ts'
-import { list, text } from './world.ts'
+import { asList, asText } from './copy-view.ts'
 
 /** A request to the web API that does what a tool does. */
-interface Asked {
+interface ApiRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
   path: string
   body?: Fields
@@ -18,26 +18,26 @@ interface OfflineTool {
   /** More scopes that these arguments need. */
   also?(args: Fields): string[]
   /** Turns arguments into a request. `project` is the default project of the token. */
-  ask(args: Fields, project: string | undefined): Asked
+  ask(args: Fields, project: string | undefined): ApiRequest
   /** Returns the part of the response that an agent needs. */
   show?(answer: Fields): unknown
 }
 
-const at = (path: string, ref: unknown): string => `${path}/${encodeURIComponent(text(ref))}`
-const without = ({ ...fields }: Fields, ...names: string[]): Fields =>
+const recordPath = (path: string, ref: unknown): string => `${path}/${encodeURIComponent(asText(ref))}`
+const withoutFields = ({ ...fields }: Fields, ...names: string[]): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([name, value]) => !names.includes(name) && value !== undefined))
 
-function needed(project: unknown): string {
+function requireProject(project: unknown): string {
   if (typeof project === 'string' && project !== '') return project
   throw invalid('/project', 'Send project: the token has no default project.', 'required')
 }
 
 const LISTED = 20
-const listing =
+const listRequest =
   (path: string, rename: (args: Fields) => Fields) =>
-  (args: Fields, project: string | undefined): Asked => ({
+  (args: Fields, project: string | undefined): ApiRequest => ({
     method: 'GET',
-    path: query(path, {
+    path: withQuery(path, {
       limit: args.limit ?? LISTED,
       cursor: args.cursor,
       search: args.query,
@@ -45,30 +45,37 @@ const listing =
       ...rename(args),
     }),
   })
-const tag = (args: Fields) => ({ tag: list(args.tags)[0] })
+const tagFilter = (args: Fields) => ({ tag: asList(args.tags)[0] })
 
-const named =
+const pickNamed =
   (...names: string[]) =>
   (answer: Fields): Fields =>
     Object.fromEntries(['id', 'key', 'slug', ...names].flatMap((name) => (answer[name] ? [[name, answer[name]]] : [])))
 
 /** Turns the arguments of one task into what the API takes. */
-const task = (args: Fields): Fields => {
+const taskBody = (args: Fields): Fields => {
   const { tags, story, discoveredFrom: _, ...rest } = args
-  return without({ ...rest, labels: tags, storyId: story }, 'project', 'parent', 'task', 'tasks', 'expectedVersion')
+  return withoutFields(
+    { ...rest, labels: tags, storyId: story },
+    'project',
+    'parent',
+    'task',
+    'tasks',
+    'expectedVersion',
+  )
 }
 
-function createTasks(args: Fields, project: string | undefined): Asked {
-  const shared = without(args, 'tasks', 'title')
-  const each = args.tasks === undefined ? [{ title: args.title }] : list<Fields>(args.tasks)
-  const tasks = each.map((one) => task({ ...shared, ...one }))
-  const path = `${at('/api/projects', needed(args.project ?? project))}/tasks/batch`
-  return { method: 'POST', path, body: without({ parent: args.parent, tasks }) }
+function createTasks(args: Fields, project: string | undefined): ApiRequest {
+  const shared = withoutFields(args, 'tasks', 'title')
+  const each = args.tasks === undefined ? [{ title: args.title }] : asList<Fields>(args.tasks)
+  const tasks = each.map((one) => taskBody({ ...shared, ...one }))
+  const path = `${recordPath('/api/projects', requireProject(args.project ?? project))}/tasks/batch`
+  return { method: 'POST', path, body: withoutFields({ parent: args.parent, tasks }) }
 }
 
-function storeMemories(args: Fields, project: string | undefined): Asked {
+function storeMemories(args: Fields, project: string | undefined): ApiRequest {
   const { memories, content, embedding: _, ...shared } = args
-  const each = content === undefined ? list<Fields>(memories) : [{ content }]
+  const each = content === undefined ? asList<Fields>(memories) : [{ content }]
   const about = (one: Fields): Fields => {
     const { project: named, embedding: __, ...rest } = { ...shared, ...one }
     return rest.scope === undefined ? { ...rest, scope: 'project', scopeId: rest.scopeId ?? named ?? project } : rest
@@ -76,13 +83,21 @@ function storeMemories(args: Fields, project: string | undefined): Asked {
   return { method: 'POST', path: '/api/memories/batch', body: { memories: each.map(about) } }
 }
 
-function logDecision(args: Fields, project: string | undefined): Asked {
+function logDecision(args: Fields, project: string | undefined): ApiRequest {
   if (args.outcome !== undefined && args.comment === undefined)
-    return { method: 'PATCH', path: at('/api/decisions', args.decision), body: { outcome: args.outcome } }
+    return { method: 'PATCH', path: recordPath('/api/decisions', args.decision), body: { outcome: args.outcome } }
   if (args.comment !== undefined)
-    return { method: 'POST', path: `${at('/api/decisions', args.decision)}/comments`, body: { body: args.comment } }
+    return {
+      method: 'POST',
+      path: `${recordPath('/api/decisions', args.decision)}/comments`,
+      body: { body: args.comment },
+    }
   const projectId = args.project ?? project
-  return { method: 'POST', path: '/api/decisions', body: without({ ...args, projectId }, 'project', 'idempotencyKey') }
+  return {
+    method: 'POST',
+    path: '/api/decisions',
+    body: withoutFields({ ...args, projectId }, 'project', 'idempotencyKey'),
+  }
 }
 
 /** The tools that work with the copy. Claims, and everything that needs other people, are not among them. */
@@ -91,33 +106,36 @@ export const offlineTools: Readonly<Record<string, OfflineTool>> = {
     toolset: 'tasks',
     scope: 'tasks:write',
     ask: createTasks,
-    show: ({ items }) => ({ items: list<Fields>(items).map(named('title')) }),
+    show: ({ items }) => ({ items: asList<Fields>(items).map(pickNamed('title')) }),
   },
   list_tasks: {
     toolset: 'tasks',
     scope: 'tasks:read',
-    ask: listing('/api/tasks', ({ status, assignee, ready, tags }) => ({
+    ask: listRequest('/api/tasks', ({ status, assignee, ready, tags }) => ({
       status,
       assignee,
       ready,
-      label: list(tags)[0],
+      label: asList(tags)[0],
     })),
-    show: ({ items, ...rest }) => ({ ...rest, items: list<Fields>(items).map(named('title', 'status', 'priority')) }),
+    show: ({ items, ...rest }) => ({
+      ...rest,
+      items: asList<Fields>(items).map(pickNamed('title', 'status', 'priority')),
+    }),
   },
   get_task: {
     toolset: 'tasks',
     scope: 'tasks:read',
-    ask: (args) => ({ method: 'GET', path: at('/api/tasks', args.task) }),
+    ask: (args) => ({ method: 'GET', path: recordPath('/api/tasks', args.task) }),
   },
   update_task: {
     toolset: 'tasks',
     scope: 'tasks:write',
     ask: (args) => ({
       method: 'PATCH',
-      path: at('/api/tasks', args.task),
-      body: without(task(args), 'idempotencyKey'),
+      path: recordPath('/api/tasks', args.task),
+      body: withoutFields(taskBody(args), 'idempotencyKey'),
     }),
-    show: named('title', 'status'),
+    show: pickNamed('title', 'status'),
   },
   complete_task: {
     toolset: 'tasks',
@@ -125,41 +143,41 @@ export const offlineTools: Readonly<Record<string, OfflineTool>> = {
     ask: ({ task: one, tasks, session: _, ...how }) => ({
       method: 'POST',
       path: '/api/tasks/complete',
-      body: without({ ...how, tasks: tasks ?? [one] }, 'idempotencyKey'),
+      body: withoutFields({ ...how, tasks: tasks ?? [one] }, 'idempotencyKey'),
     }),
-    show: ({ items }) => ({ items: list<Fields>(items).map(named('status', 'openCriteria')) }),
+    show: ({ items }) => ({ items: asList<Fields>(items).map(pickNamed('status', 'openCriteria')) }),
   },
   delete_task: {
     toolset: 'tasks',
     scope: 'tasks:write',
-    ask: (args) => ({ method: 'DELETE', path: at('/api/tasks', args.task) }),
+    ask: (args) => ({ method: 'DELETE', path: recordPath('/api/tasks', args.task) }),
   },
   create_project: {
     toolset: 'projects',
     scope: 'projects:write',
-    ask: (args) => ({ method: 'POST', path: '/api/projects', body: without(args, 'idempotencyKey') }),
-    show: named('name'),
+    ask: (args) => ({ method: 'POST', path: '/api/projects', body: withoutFields(args, 'idempotencyKey') }),
+    show: pickNamed('name'),
   },
   list_projects: {
     toolset: 'projects',
     scope: 'projects:read',
-    ask: (args) => listing('/api/projects', ({ status }) => ({ status }))(args, undefined),
-    show: ({ items, ...rest }) => ({ ...rest, items: list<Fields>(items).map(named('name', 'description')) }),
+    ask: (args) => listRequest('/api/projects', ({ status }) => ({ status }))(args, undefined),
+    show: ({ items, ...rest }) => ({ ...rest, items: asList<Fields>(items).map(pickNamed('name', 'description')) }),
   },
   get_project: {
     toolset: 'projects',
     scope: 'projects:read',
-    ask: (args) => ({ method: 'GET', path: at('/api/projects', args.project) }),
+    ask: (args) => ({ method: 'GET', path: recordPath('/api/projects', args.project) }),
   },
   update_project: {
     toolset: 'projects',
     scope: 'projects:write',
     ask: (args) => ({
       method: 'PUT',
-      path: at('/api/projects', args.project),
-      body: without(args, 'project', 'expectedVersion', 'idempotencyKey'),
+      path: recordPath('/api/projects', args.project),
+      body: withoutFields(args, 'project', 'expectedVersion', 'idempotencyKey'),
     }),
-    show: named('name'),
+    show: pickNamed('name'),
   },
   create_note: {
     toolset: 'notes',
@@ -167,50 +185,55 @@ export const offlineTools: Readonly<Record<string, OfflineTool>> = {
     ask: (args, project) => ({
       method: 'POST',
       path: '/api/notes',
-      body: without({ ...args, projectId: args.project ?? project }, 'project', 'idempotencyKey'),
+      body: withoutFields({ ...args, projectId: args.project ?? project }, 'project', 'idempotencyKey'),
     }),
-    show: named('title'),
+    show: pickNamed('title'),
   },
   list_notes: {
     toolset: 'notes',
     scope: 'notes:read',
-    ask: listing('/api/notes', (args) => ({ ...tag(args), since: args.since, until: args.until })),
+    ask: listRequest('/api/notes', (args) => ({ ...tagFilter(args), since: args.since, until: args.until })),
   },
   get_note: {
     toolset: 'notes',
     scope: 'notes:read',
-    ask: (args) => ({ method: 'GET', path: at('/api/notes', args.note) }),
+    ask: (args) => ({ method: 'GET', path: recordPath('/api/notes', args.note) }),
   },
   update_note: {
     toolset: 'notes',
     scope: 'notes:write',
     ask: (args) => ({
       method: 'PUT',
-      path: at('/api/notes', args.note),
-      body: without(args, 'note', 'expectedVersion', 'idempotencyKey'),
+      path: recordPath('/api/notes', args.note),
+      body: withoutFields(args, 'note', 'expectedVersion', 'idempotencyKey'),
     }),
-    show: named('title'),
+    show: pickNamed('title'),
   },
   delete_note: {
     toolset: 'notes',
     scope: 'notes:write',
-    ask: (args) => ({ method: 'DELETE', path: at('/api/notes', args.note) }),
+    ask: (args) => ({ method: 'DELETE', path: recordPath('/api/notes', args.note) }),
   },
-  log_decision: { toolset: 'decisions', scope: 'decisions:write', ask: logDecision, show: named('title', 'status') },
+  log_decision: {
+    toolset: 'decisions',
+    scope: 'decisions:write',
+    ask: logDecision,
+    show: pickNamed('title', 'status'),
+  },
   store_memory: {
     toolset: 'memory',
     scope: 'memories:write',
     ask: storeMemories,
-    show: ({ items }) => ({ items: list<Fields>(items).map(named('title')) }),
+    show: ({ items }) => ({ items: asList<Fields>(items).map(pickNamed('title')) }),
   },
   search_memory: {
     toolset: 'memory',
     scope: 'memories:read',
-    also: ({ kinds }) => list(kinds).map((kind) => `${kind === 'memory' ? 'memorie' : kind}s:read`),
+    also: ({ kinds }) => asList(kinds).map((kind) => `${kind === 'memory' ? 'memorie' : kind}s:read`),
     ask: ({ budgetTokens: _, project: named, ...args }, project) => ({
       method: 'POST',
       path: '/api/memories/search',
-      body: without({
+      body: withoutFields({
         ...args,
         ...((named ?? project) && !args.scope && { scope: 'project', scopeId: named ?? project }),
       }),

@@ -1,21 +1,21 @@
 import { DbError, type DriverStatus, type QueryOptions, type Result, type Transaction } from '../driver.ts'
 import { pgliteVersion } from './assets.ts'
 import { Channels } from './channels.ts'
-import { copyDatabase, databasePath } from './directory.ts'
-import { Disk } from './disk.ts'
 import { Engine } from './engine.ts'
 import { Flusher } from './flusher.ts'
-import type { Lock } from './lock.ts'
 import { Maintenance } from './maintenance.ts'
 import { type EmbeddedDriver, type EmbeddedOptions, type Log, postgresSettings } from './options.ts'
-import { Pipeline } from './pipeline.ts'
-import type { Reply } from './reader.ts'
 import { type Hold, Scheduler } from './scheduler.ts'
-import { kindOf } from './statements.ts'
+import { copyDatabase, databasePath } from './storage/directory.ts'
+import { Disk } from './storage/disk.ts'
+import type { Lock } from './storage/lock.ts'
 import { EmbeddedTransaction, type TransactionContext } from './transaction.ts'
-import { checkText, type EncodedStatement, encodeStatement, makeTrip, ROLLBACK, type Trip } from './trip.ts'
-import { FLUSH, verify } from './verify.ts'
+import { FLUSH, verifyDatabase } from './verify.ts'
 import { Watchdog } from './watchdog.ts'
+import { Pipeline } from './wire/pipeline.ts'
+import type { Reply } from './wire/reader.ts'
+import { statementKind } from './wire/statements.ts'
+import { checkText, type EncodedStatement, encodeStatement, makeTrip, ROLLBACK, type Trip } from './wire/trip.ts'
 
 const DRAIN_MS = 10_000
 const QUIET_MS = 1000
@@ -99,7 +99,7 @@ export class EmbeddedDatabase implements EmbeddedDriver {
 
   async start(): Promise<void> {
     await this.#engine.start()
-    this.#postgresVersion = await verify({
+    this.#postgresVersion = await verifyDatabase({
       lockHeld: this.#lock.held,
       relaxed: this.#relaxed,
       fsyncs: () => this.#engine.fsyncs,
@@ -144,7 +144,7 @@ export class EmbeddedDatabase implements EmbeddedDriver {
   async exec(sql: string): Promise<void> {
     checkText(sql)
     this.#checkUsable()
-    this.#checkRoom([{ kind: kindOf(sql) }])
+    this.#checkRoom([{ kind: statementKind(sql) }])
     await this.#run(sql)
   }
 
@@ -275,7 +275,7 @@ export class EmbeddedDatabase implements EmbeddedDriver {
     this.#lastAnswer = performance.now()
     if (trip.sql !== undefined || trip.statements.some(({ kind }) => kind !== 'read')) {
       this.#changes++
-      if (this.#relaxed) this.#flusher.dirty()
+      if (this.#relaxed) this.#flusher.scheduleFlush()
     }
     this.#scheduler.pump()
   }

@@ -1,8 +1,8 @@
 import { workerUrl } from '../../worker-url.ts'
 import { DbError } from '../driver.ts'
 import { extensionFiles, pgliteData, pgliteModule } from './assets.ts'
-import { OpenFiles } from './files.ts'
 import { counter, type Failure, type FromWorker, newCounters, type OpenRequest, type ToWorker } from './messages.ts'
+import { OpenFiles } from './storage/open-files.ts'
 
 interface EngineEvents {
   reply(bytes: Uint8Array): void

@@ -10,10 +10,10 @@ export class Flusher {
   /** When `flush` rejects, it is retried. */
   constructor(private readonly flush: () => Promise<void>) {}
 
-  dirty(): void {
+  scheduleFlush(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
-      this.flush().catch(() => this.dirty())
+      this.flush().catch(() => this.scheduleFlush())
     }, DELAY_MS)
     this.#timer.unref()
   }

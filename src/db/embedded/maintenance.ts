@@ -2,7 +2,7 @@ import type { Result } from '../driver.ts'
 import type { Log } from './options.ts'
 
 /** What maintenance needs from the database. */
-interface Maintained {
+interface MaintainableDatabase {
   isReady(): boolean
   /** True when nothing is running or waiting, and nothing was answered for a while. */
   isQuiet(): boolean
@@ -53,7 +53,7 @@ export class Maintenance {
   #dueSince = 0
 
   constructor(
-    private readonly db: Maintained,
+    private readonly db: MaintainableDatabase,
     private readonly log: Log,
   ) {
     this.#timer = setInterval(() => void this.#tick(), TICK_MS)

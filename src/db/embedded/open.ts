@@ -1,14 +1,14 @@
 import { resolve } from 'node:path'
 import { pgliteModule } from './assets.ts'
 import { EmbeddedDatabase } from './database.ts'
-import { claimDirectory, ensureDatabase, type Populate } from './directory.ts'
 import type { EmbeddedDriver, EmbeddedOptions } from './options.ts'
+import { claimDirectory, ensureDatabase, type Populate } from './storage/directory.ts'
 
 /**
  * Begins to open the database, and throws if another process has it open. Not in index.ts, because building the seed
  * needs a database that does not come from the seed.
  */
-export function beginOpening(
+export function beginOpeningEmbedded(
   options: EmbeddedOptions,
   populate: Populate,
 ): { driver: EmbeddedDriver; ready: Promise<EmbeddedDriver> } {

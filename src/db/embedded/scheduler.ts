@@ -1,7 +1,7 @@
 import { DbError } from '../driver.ts'
-import { sendGroup, submitted } from './group.ts'
-import type { Pipeline } from './pipeline.ts'
-import type { Trip } from './trip.ts'
+import { originalTrip, sendGroup } from './wire/group.ts'
+import type { Pipeline } from './wire/pipeline.ts'
+import type { Trip } from './wire/trip.ts'
 
 /** Holds the only session of Postgres exclusively. */
 export interface Holder {
@@ -104,7 +104,7 @@ export class Scheduler {
 
   /** Call after the worker ended. `again` are trips that were sent but did not begin. */
   interrupt(why: DbError, again: Trip[]): void {
-    this.#queue.unshift(...again.map(submitted))
+    this.#queue.unshift(...again.map(originalTrip))
     this.#group = undefined
     const holder = this.#holder
     this.#holder = undefined

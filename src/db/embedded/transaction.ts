@@ -1,7 +1,7 @@
 import { DbError, type QueryOptions, type Result, type Statement, type Transaction } from '../driver.ts'
-import type { Reply } from './reader.ts'
 import type { Hold, Holder } from './scheduler.ts'
-import { BEGIN, COMMIT, type EncodedStatement, encodeStatement, makeTrip, ROLLBACK } from './trip.ts'
+import type { Reply } from './wire/reader.ts'
+import { BEGIN, COMMIT, type EncodedStatement, encodeStatement, makeTrip, ROLLBACK } from './wire/trip.ts'
 
 /** Long, because a disk may stall: ending the worker then would only make the outcome unknown. */
 const COMMIT_MS = 60_000

@@ -1,7 +1,7 @@
 import type { Result } from '../driver.ts'
 import { extensionNames } from './assets.ts'
 
-export interface Verified {
+export interface VerifiableDatabase {
   readonly lockHeld: boolean
   readonly relaxed: boolean
   /** How many fsyncs there were so far. */
@@ -13,7 +13,7 @@ export interface Verified {
  * Checks at the start that data is safe, which depends on internals of PGlite; throws if it is not. Returns the
  * Postgres version.
  */
-export async function verify(db: Verified): Promise<string> {
+export async function verifyDatabase(db: VerifiableDatabase): Promise<string> {
   if (!db.lockHeld) throw new Error('self-test: the lock on the data directory is not held')
   const { rows } = await db.query(
     `select current_setting('fsync'), current_setting('server_version'), coalesce(string_agg(name, ','), '')

@@ -1,6 +1,6 @@
-import type { Pipeline } from './pipeline.ts'
 import type { Holder, Scheduler } from './scheduler.ts'
-import type { Trip } from './trip.ts'
+import type { Pipeline } from './wire/pipeline.ts'
+import type { Trip } from './wire/trip.ts'
 
 const TICK_MS = 100
 

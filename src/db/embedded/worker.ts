@@ -2,8 +2,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Extension, PGlite } from '@electric-sql/pglite'
-import { DurableFs } from './durable.ts'
-import { OpenFiles } from './files.ts'
 import {
   counter,
   type ExtensionFile,
@@ -13,6 +11,8 @@ import {
   type OpenRequest,
   type ToWorker,
 } from './messages.ts'
+import { DurableFs } from './storage/durable.ts'
+import { OpenFiles } from './storage/open-files.ts'
 
 declare const self: Worker
 
@@ -30,22 +30,22 @@ const lastWords: string[] = []
 
 self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
   if (data instanceof Uint8Array) runTrips(data)
-  else if (data.type === 'open') open(data).then(() => say({ type: 'ready' }), fail)
-  else close().then(() => say({ type: 'closed' }), fail)
+  else if (data.type === 'open') open(data).then(() => postToMain({ type: 'ready' }), fail)
+  else close().then(() => postToMain({ type: 'closed' }), fail)
 }
 
-function say(message: FromWorker): void {
+function postToMain(message: FromWorker): void {
   if (message instanceof Uint8Array) self.postMessage(message, [message.buffer as ArrayBuffer])
   else self.postMessage(message)
 }
 
 function fail(error: unknown): void {
-  say({ type: 'failed', ...failureOf(error) })
+  postToMain({ type: 'failed', ...failureOf(error) })
 }
 
 /** Reports why and never returns: code that ran on in a broken Postgres could commit half a transaction. */
 function die(message: FromWorker): never {
-  say(message)
+  postToMain(message)
   const forever = new Int32Array(new SharedArrayBuffer(4))
   for (;;) Atomics.wait(forever, 0, 0)
 }
@@ -132,7 +132,7 @@ function runTrips(bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) {
     const end = endOfTrip(bytes, at)
     Atomics.add(counters, counter.started, 1)
-    say(run(bytes.subarray(at, end)))
+    postToMain(run(bytes.subarray(at, end)))
     at = end
   }
 }

@@ -1,14 +1,27 @@
 import type { SQL } from 'bun'
-import { serversOf } from '../../text/database-address.ts'
+import { splitServers } from '../../text/database-address.ts'
 import type { Driver, DriverStatus, QueryOptions, Result, Transaction } from '../driver.ts'
 import { Deadlines } from './deadlines.ts'
-import { type Held, hold } from './held.ts'
-import { Listener } from './listener.ts'
-import { findPrimary, Pool } from './pool.ts'
-import { type Client, type Log, type Reach, type Run, runner } from './run.ts'
-import { connect, openSession, type Session, type SessionOptions, settingLocally, settingsOf } from './sessions.ts'
-import { Slots } from './slots.ts'
-import { begin, runWith } from './transaction.ts'
+import { type HeldConnection, holdConnection } from './held-connection.ts'
+import { NotificationListener } from './listener.ts'
+import { findPrimary, PrimaryPool } from './pool.ts'
+import {
+  connectionSettings,
+  openConnection,
+  openSession,
+  type Session,
+  type SessionOptions,
+  setLimitsLocally,
+} from './sessions.ts'
+import { ConnectionSlots } from './slots.ts'
+import {
+  createStatementRunner,
+  type Log,
+  type Reachability,
+  type RunStatement,
+  type StatementClient,
+} from './statement-runner.ts'
+import { beginTransaction, runWithSettings } from './transaction.ts'
 import { toDbError } from './values.ts'
 
 export interface PostgresOptions extends Partial<SessionOptions> {
@@ -27,7 +40,7 @@ const SERVER = 'tutti'
 
 export async function openPostgres({ url, listenUrl, log, ...given }: PostgresOptions): Promise<Driver> {
   const options = { poolSize: 10, statementTimeout: 5000, transactionTimeout: 30_000, name: SERVER, ...given }
-  const servers = serversOf(url)
+  const servers = splitServers(url)
   const server = await findPrimary(servers, options.name)
   const session = await openSession(server, options)
   const { isPooled, missing } = session
@@ -36,8 +49,13 @@ export async function openPostgres({ url, listenUrl, log, ...given }: PostgresOp
     log?.('warn', 'a pooler is in front of Postgres; time limits are set in every transaction', {
       advice: `To save that, run: ${missing}. Then reconnect the pooler and restart Tutti.`,
     })
-  const pool = new Pool(
-    { servers, name: options.name, connect: (to) => connect(to, options, isPooled ? {} : settingsOf(options)), log },
+  const pool = new PrimaryPool(
+    {
+      servers,
+      name: options.name,
+      connect: (to) => openConnection(to, options, isPooled ? {} : connectionSettings(options)),
+      log,
+    },
     server,
     session.sql,
   )
@@ -46,18 +64,18 @@ export async function openPostgres({ url, listenUrl, log, ...given }: PostgresOp
 
 class Postgres implements Driver {
   readonly kind = 'postgres'
-  readonly #reach: Reach = { closed: false }
+  readonly #reach: Reachability = { closed: false }
   readonly #overdue: Deadlines
-  readonly #run: Run
-  readonly #shared: Client
+  readonly #run: RunStatement
+  readonly #shared: StatementClient
   /** How many connections may be used for writes at once. */
-  readonly #writers: Slots
+  readonly #writers: ConnectionSlots
   /** A statement that limits a transaction, where connections cannot have settings. */
   readonly #limits: string | undefined
-  readonly #listener: Listener
+  readonly #listener: NotificationListener
 
   constructor(
-    private readonly pool: Pool,
+    private readonly pool: PrimaryPool,
     private readonly session: Session,
     private readonly options: SessionOptions,
     private readonly listenUrl: string | undefined,
@@ -66,19 +84,24 @@ class Postgres implements Driver {
     const { poolSize, statementTimeout } = options
     // The server's own limit does not help if the server is unreachable.
     this.#overdue = new Deadlines(statementTimeout + 2000)
-    this.#run = runner({ reach: this.#reach, overdue: this.#overdue, log, onLost: () => pool.seek() })
+    this.#run = createStatementRunner({
+      reach: this.#reach,
+      overdue: this.#overdue,
+      log,
+      onLost: () => pool.seekPrimary(),
+    })
     this.#shared = {
       get sql() {
         return pool.sql
       },
     }
-    this.#writers = new Slots(Math.max(1, poolSize - (poolSize > 3 ? FOR_READS : 1)), this.#overdue)
-    this.#limits = session.missing ? settingLocally(options) : undefined
+    this.#writers = new ConnectionSlots(Math.max(1, poolSize - (poolSize > 3 ? FOR_READS : 1)), this.#overdue)
+    this.#limits = session.missing ? setLimitsLocally(options) : undefined
     this.#listener = this.#newListener(log)
   }
 
-  #newListener(log?: Log): Listener {
-    return new Listener({
+  #newListener(log?: Log): NotificationListener {
+    return new NotificationListener({
       connect: (onClosed) => this.#aside(onClosed),
       notify: (channel, payload) => this.#notify(channel, payload),
       log,
@@ -89,7 +112,7 @@ class Postgres implements Driver {
     const { statementTimeout } = this.options
     const settings =
       timeout !== undefined && timeout !== statementTimeout
-        ? settingLocally({ ...this.options, statementTimeout: timeout })
+        ? setLimitsLocally({ ...this.options, statementTimeout: timeout })
         : this.#limits
     const writes = isWrite(text)
     // Reads share connections and are pipelined. Writes are not among them, because a commit may wait for a standby.
@@ -97,11 +120,11 @@ class Postgres implements Driver {
     return this.#alone(writes, (held) =>
       settings === undefined
         ? this.#run(held, text, params)
-        : runWith(held, this.#run, settings, { text, params }, timeout === undefined),
+        : runWithSettings(held, this.#run, settings, { text, params }, timeout === undefined),
     )
   }
 
-  async #alone<T>(writes: boolean, work: (held: Held) => Promise<T>): Promise<T> {
+  async #alone<T>(writes: boolean, work: (held: HeldConnection) => Promise<T>): Promise<T> {
     const held = await this.#hold(writes)
     try {
       return await work(held)
@@ -110,12 +133,12 @@ class Postgres implements Driver {
     }
   }
 
-  #hold(writes: boolean): Promise<Held> {
-    return hold(this.pool.sql, this.#overdue, writes ? this.#writers : undefined)
+  #hold(writes: boolean): Promise<HeldConnection> {
+    return holdConnection(this.pool.sql, this.#overdue, writes ? this.#writers : undefined)
   }
 
   async begin({ readOnly = false }: { readOnly?: boolean } = {}): Promise<Transaction> {
-    return begin(await this.#hold(!readOnly), this.#run, this.#limits)
+    return beginTransaction(await this.#hold(!readOnly), this.#run, this.#limits)
   }
 
   /** Uses a separate connection without limits, which a failed script may leave in any state. */
@@ -136,10 +159,10 @@ class Postgres implements Driver {
   /** Opens a separate connection, without a pooler if possible. */
   async #aside(onClosed?: (error: Error | null) => void, more: Readonly<Record<string, string>> = {}): Promise<SQL> {
     const { listenUrl, session, options, pool } = this
-    const server = listenUrl ? await findPrimary(serversOf(listenUrl), options.name) : pool.server
-    const limits = settingsOf({ statementTimeout: 0, transactionTimeout: 0 })
+    const server = listenUrl ? await findPrimary(splitServers(listenUrl), options.name) : pool.server
+    const limits = connectionSettings({ statementTimeout: 0, transactionTimeout: 0 })
     const settings = session.isPooled && !listenUrl ? {} : { ...limits, ...more }
-    return connect(server, { ...options, poolSize: 1 }, settings, onClosed)
+    return openConnection(server, { ...options, poolSize: 1 }, settings, onClosed)
   }
 
   async notify(channel: string, payload: string): Promise<void> {

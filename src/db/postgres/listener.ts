@@ -1,13 +1,13 @@
 import type { SQL } from 'bun'
 import { newId } from '../columns.ts'
 import { DbError } from '../driver.ts'
-import type { Log } from './run.ts'
-import { within } from './sessions.ts'
+import { withTimeout } from './sessions.ts'
+import type { Log } from './statement-runner.ts'
 import { toDbError } from './values.ts'
 
 type Receive = (payload: string) => void
 
-export interface ListenerOptions {
+export interface NotificationListenerOptions {
   /** Opens a connection that is used for nothing else. */
   connect(onClosed: (error: Error | null) => void): Promise<SQL>
   /** Sends a notification by another connection. */
@@ -26,7 +26,7 @@ const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [500, 5000]
  * listener counts as live only after its own test notification has arrived. It reconnects after a lost connection.
  * Notifications in between are lost, so callers poll while it is not live.
  */
-export class Listener {
+export class NotificationListener {
   readonly #channels = new Map<string, Set<Receive>>()
   #sql: SQL | undefined
   #isLive = false
@@ -38,7 +38,7 @@ export class Listener {
   #reason: string | undefined
   #heard = 0
 
-  constructor(private readonly options: ListenerOptions) {}
+  constructor(private readonly options: NotificationListenerOptions) {}
 
   get isLive(): boolean {
     return this.#isLive
@@ -127,7 +127,7 @@ export class Listener {
     const lose = this.#lose
     const sql = await this.options.connect((error) => lose?.(error?.message ?? 'the connection was closed'))
     this.#sql = sql
-    for (const channel of this.#channels.keys()) await within(5000, this.#subscribe(sql, channel))
+    for (const channel of this.#channels.keys()) await withTimeout(5000, this.#subscribe(sql, channel))
     await this.#prove(sql)
   }
 
@@ -141,14 +141,14 @@ export class Listener {
   async #prove(sql: SQL): Promise<void> {
     const id = newId()
     const { promise, resolve } = Promise.withResolvers<void>()
-    const proof = await within(
+    const proof = await withTimeout(
       5000,
       sql.listen(PROOF, (payload) => {
         if (payload === id) resolve()
       }),
     )
-    await within(5000, this.options.notify(PROOF, id))
-    await within(ARRIVES_MS, promise).catch(() => {
+    await withTimeout(5000, this.options.notify(PROOF, id))
+    await withTimeout(ARRIVES_MS, promise).catch(() => {
       throw new DbError(
         'unavailable',
         'LISTEN is accepted but nothing arrives, as through a pooler in transaction mode; set LISTEN_URL',

@@ -1,8 +1,8 @@
 import { SQL } from 'bun'
-import { placeOf } from '../../text/database-address.ts'
+import { displayAddress } from '../../text/database-address.ts'
 import { DbError } from '../driver.ts'
-import type { Log } from './run.ts'
-import { within } from './sessions.ts'
+import { withTimeout } from './sessions.ts'
+import type { Log } from './statement-runner.ts'
 import { toDbError } from './values.ts'
 
 const AGAIN_MS = 500
@@ -23,11 +23,13 @@ async function requirePrimary(server: string, name: string): Promise<string> {
   const sql = new SQL(server, { max: 1, connectionTimeout: 3, connection: { application_name: name } })
   try {
     const asked = sql.unsafe(`select current_setting('transaction_read_only')`).values() as Promise<string[][]>
-    const rows = await within(ANSWER_MS, asked)
+    const rows = await withTimeout(ANSWER_MS, asked)
     if (rows[0]?.[0] !== 'off') throw new DbError('unavailable', 'it is a standby')
     return server
   } catch (error) {
-    throw new DbError('unavailable', `${placeOf(server)}: ${toDbError(error).message}`, undefined, { cause: error })
+    throw new DbError('unavailable', `${displayAddress(server)}: ${toDbError(error).message}`, undefined, {
+      cause: error,
+    })
   } finally {
     void sql.close({ timeout: 0 })
   }
@@ -41,7 +43,7 @@ interface PoolOptions {
 }
 
 /** The connections to the server that accepts writes, of one or several. */
-export class Pool {
+export class PrimaryPool {
   #sql: SQL
   #server: string
   #isSeeking = false
@@ -65,7 +67,7 @@ export class Pool {
   }
 
   /** Searches until a server accepts writes, and closes the connections to the previous one. */
-  seek(): void {
+  seekPrimary(): void {
     if (this.options.servers.length < 2 || this.#isSeeking || this.#isClosed) return
     this.#isSeeking = true
     void this.#seek().finally(() => {
@@ -81,7 +83,7 @@ export class Pool {
       const before = this.#sql
       this.#server = found
       this.#sql = connect(found)
-      log?.('warn', 'another database server accepts writes', { server: placeOf(found) })
+      log?.('warn', 'another database server accepts writes', { server: displayAddress(found) })
       void before.close({ timeout: 0 })
     }
   }

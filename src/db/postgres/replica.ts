@@ -1,6 +1,6 @@
-import { placeOf } from '../../text/database-address.ts'
+import { displayAddress } from '../../text/database-address.ts'
 import { DbError, type Driver, type Queryable } from '../driver.ts'
-import type { Log } from './run.ts'
+import type { Log } from './statement-runner.ts'
 import { toDbError } from './values.ts'
 
 export interface ReplicaOptions {
@@ -69,14 +69,14 @@ export class Replica {
       const opened = this.#opened
       const waitedMs = performance.now() - began
       if (opened && this.#hasAllBefore >= began)
-        return { driver: opened.driver, place: placeOf(opened.server), waitedMs }
+        return { driver: opened.driver, place: displayAddress(opened.server), waitedMs }
       await Bun.sleep(20)
     } while (this.#reason === undefined && performance.now() - began < this.#mostBehindMs)
     return undefined
   }
 
   /** A read has failed: the standby is not read again before its next check. */
-  failed(): void {
+  markFailed(): void {
     this.#hasAllBefore = Number.NEGATIVE_INFINITY
   }
 
@@ -117,7 +117,7 @@ export class Replica {
       this.#reason = toDbError(error).message
       const { driver } = this.#opened ?? {}
       this.#opened = undefined
-      this.failed()
+      this.markFailed()
       await driver?.close()
     }
     if (this.#samples.length > MOST_SAMPLES) this.#samples.splice(0, this.#samples.length - MOST_SAMPLES)
@@ -136,7 +136,7 @@ export class Replica {
         await driver?.close()
         const { message } = toDbError(error)
         // An error of `open` already names the server.
-        reasons.push(driver ? `${placeOf(server)}: ${message}` : message)
+        reasons.push(driver ? `${displayAddress(server)}: ${message}` : message)
       }
     }
     throw new DbError('unavailable', reasons.join('; '))
@@ -151,7 +151,7 @@ export class Replica {
     this.#isTold = isRead
     if (isRead)
       log?.('info', 'exports, backups and analytics are read from a standby', {
-        server: placeOf(this.#opened?.server ?? ''),
+        server: displayAddress(this.#opened?.server ?? ''),
       })
     else log?.('warn', 'the standby is not read; the primary does its work', { reason: this.reason })
   }

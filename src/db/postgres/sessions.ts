@@ -1,24 +1,24 @@
 import { SQL } from 'bun'
-import { placeOf } from '../../text/database-address.ts'
+import { displayAddress } from '../../text/database-address.ts'
 import { DbError } from '../driver.ts'
 import { toDbError } from './values.ts'
 
 /** Time limits of a connection. */
-export interface Limits {
+export interface TimeLimits {
   /** Milliseconds. */
   statementTimeout: number
   /** Milliseconds that a transaction may stay idle between statements. */
   transactionTimeout: number
 }
 
-export interface SessionOptions extends Limits {
+export interface SessionOptions extends TimeLimits {
   poolSize: number
   /** `application_name` of this process's connections. */
   name: string
 }
 
 /** Returns the settings of a connection that has these limits. */
-export const settingsOf = ({ statementTimeout, transactionTimeout }: Limits): Record<string, string> => ({
+export const connectionSettings = ({ statementTimeout, transactionTimeout }: TimeLimits): Record<string, string> => ({
   // JIT-compiling one of our longer statements takes many times as long as running it.
   jit: 'off',
   statement_timeout: String(statementTimeout),
@@ -26,12 +26,12 @@ export const settingsOf = ({ statementTimeout, transactionTimeout }: Limits): Re
 })
 
 /** Returns a statement that sets the limits for the transaction it is in. */
-export const settingLocally = (limits: Limits): string =>
-  `select ${Object.entries(settingsOf(limits))
+export const setLimitsLocally = (limits: TimeLimits): string =>
+  `select ${Object.entries(connectionSettings(limits))
     .map(([name, value]) => `set_config('${name}', '${value}', true)`)
     .join(', ')}`
 
-export const connect = (
+export const openConnection = (
   server: string,
   { poolSize, name }: Pick<SessionOptions, 'poolSize' | 'name'>,
   settings: Record<string, string> = {},
@@ -63,7 +63,7 @@ export interface Session {
  * then connections come without them.
  */
 export async function openSession(server: string, options: SessionOptions): Promise<Session> {
-  const sql = connect(server, options, settingsOf(options))
+  const sql = openConnection(server, options, connectionSettings(options))
   try {
     const { version, isOurs } = await factsOf(sql, options)
     if (isOurs) return { sql, version, isPooled: false, missing: undefined }
@@ -78,7 +78,7 @@ export async function openSession(server: string, options: SessionOptions): Prom
 }
 
 async function openPooled(server: string, options: SessionOptions): Promise<Session> {
-  const sql = connect(server, options)
+  const sql = openConnection(server, options)
   try {
     const { version, missing } = await factsOf(sql, options)
     await requirePrepared(sql)
@@ -91,7 +91,7 @@ async function openPooled(server: string, options: SessionOptions): Promise<Sess
 
 const at = (server: string, error: unknown): DbError => {
   const { code, message } = toDbError(error)
-  return new DbError(code, `${placeOf(server)}: ${message}`, undefined, { cause: error })
+  return new DbError(code, `${displayAddress(server)}: ${message}`, undefined, { cause: error })
 }
 
 const ANSWER_MS = 7000
@@ -107,14 +107,14 @@ interface Facts {
   missing: string | undefined
 }
 
-async function factsOf(sql: SQL, limits: Limits): Promise<Facts> {
-  const names = Object.keys(settingsOf(limits)).join("', '")
+async function factsOf(sql: SQL, limits: TimeLimits): Promise<Facts> {
+  const names = Object.keys(connectionSettings(limits)).join("', '")
   const asked = sql.unsafe(`select current_setting('server_version'), quote_ident(current_user), name, setting, source
     from pg_settings where name in ('${names}')`)
-  const rows = (await within(ANSWER_MS, asked.values())) as string[][]
+  const rows = (await withTimeout(ANSWER_MS, asked.values())) as string[][]
   const found = new Map(rows.map(([, , name, setting, source]) => [name, { setting, source }]))
   const [version = '', role = ''] = rows[0] ?? []
-  const missing = Object.entries(settingsOf(limits))
+  const missing = Object.entries(connectionSettings(limits))
     .filter(([name, value]) => found.get(name)?.setting !== value)
     .map(([name, value]) => `alter role ${role} set ${name} = ${value}`)
   return {
@@ -132,14 +132,14 @@ async function requirePrepared(sql: SQL): Promise<void> {
   const clients = [await sql.reserve(), await sql.reserve()]
   try {
     for (let i = 0; i < 8; i++)
-      for (const client of clients) await within(ANSWER_MS, client.unsafe(`select $1::int + ${i}`, [1]))
+      for (const client of clients) await withTimeout(ANSWER_MS, client.unsafe(`select $1::int + ${i}`, [1]))
   } finally {
     for (const client of clients) void client.release()
   }
 }
 
 /** Rejects if the work takes longer. */
-export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+export async function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new DbError('unavailable', 'the database does not respond')), ms)
   try {

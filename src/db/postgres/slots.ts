@@ -1,7 +1,7 @@
 import type { Deadlines } from './deadlines.ts'
 
 /** Limits how many callers work at once. Others wait in order, until a deadline. */
-export class Slots {
+export class ConnectionSlots {
   #free: number
   readonly #waiting: PromiseWithResolvers<void>[] = []
 
@@ -24,12 +24,12 @@ export class Slots {
     } catch (error) {
       const at = this.#waiting.indexOf(turn)
       if (at >= 0) this.#waiting.splice(at, 1)
-      else this.give() // its turn came at the moment when the caller gave up
+      else this.release() // its turn came at the moment when the caller gave up
       throw error
     }
   }
 
-  give(): void {
+  release(): void {
     const next = this.#waiting.shift()
     if (next) next.resolve()
     else this.#free++

@@ -1,13 +1,13 @@
 import { DbError, type Result, type Statement, type Transaction } from '../driver.ts'
-import type { Held } from './held.ts'
-import type { Client, Run } from './run.ts'
+import type { HeldConnection } from './held-connection.ts'
+import type { RunStatement, StatementClient } from './statement-runner.ts'
 import { toDbError } from './values.ts'
 
 /**
  * Begins a transaction on a connection, which it releases at the end. BEGIN is sent together with the first statement,
  * so an empty transaction sends nothing. `settings`: a statement that follows BEGIN.
  */
-export function begin(connection: Held, run: Run, settings?: string): Transaction {
+export function beginTransaction(connection: HeldConnection, run: RunStatement, settings?: string): Transaction {
   let started: Promise<unknown> | undefined
   let ended = false
   const deferred: Statement[] = []
@@ -69,7 +69,7 @@ export function begin(connection: Held, run: Run, settings?: string): Transactio
   }
 }
 
-const commit = (connection: Client, run: Run) =>
+const commit = (connection: StatementClient, run: RunStatement) =>
   run(connection, 'commit', []).catch((error: DbError) => {
     if (error.code !== 'unavailable') throw error
     throw new DbError('unknown', `the connection was lost while committing: ${error.message}`, undefined, {
@@ -81,7 +81,7 @@ const commit = (connection: Client, run: Run) =>
  * Sends the last statements together with COMMIT. A failing statement aborts the transaction, and COMMIT then returns
  * ROLLBACK without an error of its own.
  */
-async function commitWith(connection: Client, run: Run, last: readonly Statement[]): Promise<void> {
+async function commitWith(connection: StatementClient, run: RunStatement, last: readonly Statement[]): Promise<void> {
   const sent = last.map((s) => run(connection, s.text, s.params))
   const committed = commit(connection, run)
   const outcome = await Promise.allSettled([...sent, committed])
@@ -92,9 +92,9 @@ async function commitWith(connection: Client, run: Run, last: readonly Statement
 }
 
 /** Runs one statement in a transaction of its own, after a statement with settings; all are sent at once. */
-export async function runWith(
-  connection: Held,
-  run: Run,
+export async function runWithSettings(
+  connection: HeldConnection,
+  run: RunStatement,
   settings: string,
   { text, params }: Statement,
   limited: boolean,

@@ -1,9 +1,9 @@
-import { DbError, Json } from '../driver.ts'
+import { DbError, JsonParam } from '../driver.ts'
 
 /** Converts parameters, rows and errors between Bun's client and the Driver. */
 export const toParam = (value: unknown): unknown => {
   if (value === undefined) return null
-  if (value instanceof Json) return value.value
+  if (value instanceof JsonParam) return value.value
   if (typeof value === 'object' && value !== null && !(value instanceof Date) && !(value instanceof Uint8Array))
     return JSON.stringify(value)
   return value

@@ -11,28 +11,28 @@ import { countMail, mailAnswer, queueMail, wipeMail } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
 import { userEmailChanged, userEmailChangeRequested, userEmailRestored, userEmailVerified } from '../users/events.ts'
 import type { User } from '../users/schema.ts'
-import { activeUser, byEmail, visible } from '../users/service.ts'
+import { activeUser, byEmail, userColumns } from '../users/service.ts'
 import { users } from '../users/table.ts'
 import {
+  addressTakenMail,
   CHANGE_MINUTES,
-  changedMail,
-  changeMail,
-  takenMail,
+  confirmNewEmailMail,
+  emailChangedMail,
   UNDO_MINUTES,
   VERIFY_MINUTES,
   verifyMail,
 } from './messages.ts'
-import { endCredentials, isReserved, removeOtherMethods } from './people.ts'
+import { endCredentials, isReservedEmail, removeOtherMethods } from './people.ts'
 import type { ChangeEmail, LinkToken, VerifyAnswer, VerifyEmail } from './schema.ts'
 import { lockSession } from './sign-in-methods.ts'
 
-async function own(ctx: Ctx): Promise<User> {
+async function ownUser(ctx: Ctx): Promise<User> {
   const user = await activeUser(ctx, userIdOf(ctx.actor))
   if (!user) throw new AppError('unauthenticated', 'This account no longer exists.')
   return user
 }
 
-const stale = (advice: string, next?: WayOut[]) =>
+const staleLinkError = (advice: string, next?: WayOut[]) =>
   new AppError('gone', `This link has been used or has expired. ${advice}`, { next })
 
 // ---- confirming the address
@@ -50,7 +50,7 @@ export async function sendVerification(ctx: Ctx, user: User): Promise<void> {
 }
 
 const sendAgain = write('accounts.sendVerification', person, async (ctx, _: Record<string, never>): Promise<void> => {
-  await sendVerification(ctx, await own(ctx))
+  await sendVerification(ctx, await ownUser(ctx))
 })
 
 /**
@@ -59,10 +59,10 @@ const sendAgain = write('accounts.sendVerification', person, async (ctx, _: Reco
  */
 const markVerified = write('accounts.markVerified', person, async (ctx, { token }: LinkToken): Promise<void> => {
   const used = await redeemSecret(ctx, 'verify_email', token)
-  const user = await own(ctx)
+  const user = await ownUser(ctx)
   // The error rolls back the use of the link, so that its owner can still use it.
   if (used?.userId !== user.id || used.data.email !== user.email)
-    throw stale('Sign in to the account that the link belongs to and request a new link.')
+    throw staleLinkError('Sign in to the account that the link belongs to and request a new link.')
   await ctx.db
     .update(users)
     .set({ emailVerifiedAt: ctx.now, updatedAt: ctx.now, version: sql`${users.version} + 1` })
@@ -79,7 +79,7 @@ export const verifyEmail = flow(
       await markVerified(ctx, { token })
       return { verified: true }
     }
-    const user = await own(ctx)
+    const user = await ownUser(ctx)
     if (user.emailVerifiedAt) return { verified: true }
     await countMail(ctx, user.email)
     await sendAgain(ctx, {})
@@ -92,9 +92,9 @@ export const verifyEmail = flow(
 const requestChange = write('accounts.requestChange', recent(5), async (ctx, { email }: ChangeEmail): Promise<void> => {
   const user = await lockSession(ctx, ctx.actor.credentialId as string)
   ctx.emit(userEmailChangeRequested, { subjectId: user.id, userId: user.id })
-  if ((await byEmail(ctx, email)) || (await isReserved(ctx, email, user.id))) {
+  if ((await byEmail(ctx, email)) || (await isReservedEmail(ctx, email, user.id))) {
     await dropSecrets(ctx, 'email_change', user.id)
-    return queueMail(ctx, takenMail(ctx, email))
+    return queueMail(ctx, addressTakenMail(ctx, email))
   }
   const secret = await issueSecret(ctx, {
     purpose: 'email_change',
@@ -103,7 +103,7 @@ const requestChange = write('accounts.requestChange', recent(5), async (ctx, { e
     userId: user.id,
     data: { email },
   })
-  await queueMail(ctx, changeMail(ctx, user, email, secret))
+  await queueMail(ctx, confirmNewEmailMail(ctx, user, email, secret))
 })
 
 /** Limit for each account, so that it cannot be used to send mail to strangers. */
@@ -114,7 +114,7 @@ export const changeEmail = flow(
   'accounts.changeEmail',
   recent(5),
   async (ctx, { email }: ChangeEmail): Promise<MailAnswer> => {
-    const user = await own(ctx)
+    const user = await ownUser(ctx)
     if (email.toLowerCase() === user.email.toLowerCase()) throw invalid('/email', 'This is already your address.')
     const { driver, clock } = ctx.app
     await countAttempt(driver, `email-change:${user.id}`, REQUESTS_AN_HOUR, 3600, clock(), 'changes of your address')
@@ -124,7 +124,7 @@ export const changeEmail = flow(
   },
 )
 
-async function putEmail(ctx: Ctx, userId: string, set: { email: string; passwordHash?: null }): Promise<void> {
+async function storeEmail(ctx: Ctx, userId: string, set: { email: string; passwordHash?: null }): Promise<void> {
   await ctx.db
     .update(users)
     .set({ ...set, emailVerifiedAt: ctx.now, updatedAt: ctx.now, version: sql`${users.version} + 1` })
@@ -141,7 +141,7 @@ async function sendUndoLink(ctx: Ctx, before: User): Promise<void> {
     userId: before.id,
     data: { email: before.email },
   })
-  await queueMail(ctx, changedMail(ctx, before, undo))
+  await queueMail(ctx, emailChangedMail(ctx, before, undo))
 }
 
 /**
@@ -156,11 +156,11 @@ export const confirmEmail = write(
     const before = await lockSession(ctx, ctx.actor.credentialId as string)
     const used = await redeemSecret(ctx, 'email_change', token)
     if (!used || used.userId !== before.id)
-      throw stale('Request a new link.', [{ route: 'POST /api/auth/email-change' }])
+      throw staleLinkError('Request a new link.', [{ route: 'POST /api/auth/email-change' }])
     const email = String(used.data.email)
-    if ((await byEmail(ctx, email)) || (await isReserved(ctx, email, before.id)))
+    if ((await byEmail(ctx, email)) || (await isReservedEmail(ctx, email, before.id)))
       throw new AppError('conflict.exists', 'Another account now uses this address. Choose another address.')
-    await putEmail(ctx, before.id, { email })
+    await storeEmail(ctx, before.id, { email })
     await wipeMail(ctx, email, 'email_change')
     // An unconfirmed old address may be a typing mistake and belong to a stranger, who must not get the account.
     if (before.emailVerifiedAt) await sendUndoLink(ctx, before)
@@ -184,10 +184,10 @@ export const undoEmail = write(
   anyone,
   async (ctx, { token }: LinkToken): Promise<{ restored: true }> => {
     const used = await redeemSecret(ctx, 'email_undo', token)
-    const [user] = used?.userId ? await ctx.db.select(visible).from(users).where(eq(users.id, used.userId)) : []
-    if (!used || !user) throw stale('Ask an administrator of this server for help.')
+    const [user] = used?.userId ? await ctx.db.select(userColumns).from(users).where(eq(users.id, used.userId)) : []
+    if (!used || !user) throw staleLinkError('Ask an administrator of this server for help.')
     const email = String(used.data.email)
-    await putEmail(ctx, user.id, { email, passwordHash: null })
+    await storeEmail(ctx, user.id, { email, passwordHash: null })
     await removeOtherMethods(ctx, user.id)
     // Removes the undo links of later changes.
     await ctx.db

@@ -18,7 +18,7 @@ export const countSignInMethods = hook<{ userId: string }, number>('accounts.cou
 export const removeSignInMethods = hook<{ userId: string }>('accounts.removeSignInMethods')
 
 /** Revokes credentials of the user's programs and devices. `keepKeys`: API keys and MCP tokens stay valid. */
-export const endCredentialsOf = hook<{ userId: string; keepKeys: boolean }>('accounts.endCredentials')
+export const revokeProgramCredentials = hook<{ userId: string; keepKeys: boolean }>('accounts.endCredentials')
 
 /** Everything of an account that gives access to it or receives its notifications. */
 export const holdings = [
@@ -34,10 +34,10 @@ export const holdings = [
   'integrations',
   'guests',
 ] as const
-export type Holds = Record<(typeof holdings)[number], number>
+export type HoldingCounts = Record<(typeof holdings)[number], number>
 
 /** Returns how many usable holdings of each kind the user has. The results of several handlers are added. */
-export const countHoldings = hook<{ userId: string }, Partial<Holds>>('accounts.countHoldings')
+export const countHoldings = hook<{ userId: string }, Partial<HoldingCounts>>('accounts.countHoldings')
 
 /** Connects the identity that the user signed in with, after they answered who created the account. */
 export const connectIdentity = hook<{ user: User; identity: string }>('accounts.connectIdentity')

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../action.ts'
-import { after } from '../../auth/one-time-secrets.ts'
-import { type Message, oneLine } from '../mail/message.ts'
+import { minutesAfter } from '../../auth/one-time-secrets.ts'
+import { type MailMessage, oneLine } from '../mail/message.ts'
 
 /** Mails about accounts. Links have their secret in the fragment, which is not sent to servers or in a Referer. */
 export const RESET_MINUTES = 30
@@ -20,7 +20,7 @@ interface Person {
   name: string
 }
 
-export const verifyMail = (ctx: Ctx, { email, name }: Person, secret: string): Message => ({
+export const verifyMail = (ctx: Ctx, { email, name }: Person, secret: string): MailMessage => ({
   to: email,
   kind: 'verify_email',
   subject: 'Confirm your e-mail address',
@@ -30,10 +30,10 @@ export const verifyMail = (ctx: Ctx, { email, name }: Person, secret: string): M
     'The link works once and expires after 24 hours.',
     'If you have no account here, someone entered your address by mistake. You can ignore this mail.',
   ],
-  expiresAt: after(ctx.now, VERIFY_MINUTES),
+  expiresAt: minutesAfter(ctx.now, VERIFY_MINUTES),
 })
 
-export const resetMail = (ctx: Ctx, { email, name }: Person, secret: string): Message => ({
+export const resetMail = (ctx: Ctx, { email, name }: Person, secret: string): MailMessage => ({
   to: email,
   kind: 'reset',
   subject: 'Choose a new password',
@@ -44,21 +44,21 @@ export const resetMail = (ctx: Ctx, { email, name }: Person, secret: string): Me
       'A new password ends all sessions, API keys and MCP tokens of the account.',
     notYou,
   ],
-  expiresAt: after(ctx.now, RESET_MINUTES),
+  expiresAt: minutesAfter(ctx.now, RESET_MINUTES),
 })
 
-export const passwordChangedMail = (ctx: Ctx, { email, name }: Person, how: string): Message => ({
+export const passwordChangedMail = (ctx: Ctx, { email, name }: Person, how: string): MailMessage => ({
   to: email,
   kind: 'password_changed',
   subject: 'Your password was changed',
   lines: [`Hello ${oneLine(name)},`, how],
   notes: [`If this was not you, choose a new password now: ${ctx.app.url}/forgot`],
-  expiresAt: after(ctx.now, NOTICE_MINUTES),
+  expiresAt: minutesAfter(ctx.now, NOTICE_MINUTES),
 })
 
-const toSettings = (ctx: Ctx): string => `${ctx.app.url}/settings/security`
+const securitySettingsUrl = (ctx: Ctx): string => `${ctx.app.url}/settings/security`
 
-export const accountKeptMail = (ctx: Ctx, { email, name }: Person): Message => ({
+export const accountKeptMail = (ctx: Ctx, { email, name }: Person): MailMessage => ({
   to: email,
   kind: 'account_kept',
   subject: 'You confirmed your account',
@@ -67,11 +67,11 @@ export const accountKeptMail = (ctx: Ctx, { email, name }: Person): Message => (
     'You confirmed this address and proved that you created the account. All its sign-in methods, sessions, keys, ' +
       'tokens and connected programs still work.',
   ],
-  notes: [`If this was not you, change your password and check your sign-in methods: ${toSettings(ctx)}`],
-  expiresAt: after(ctx.now, NOTICE_MINUTES),
+  notes: [`If this was not you, change your password and check your sign-in methods: ${securitySettingsUrl(ctx)}`],
+  expiresAt: minutesAfter(ctx.now, NOTICE_MINUTES),
 })
 
-export const accountReclaimedMail = (ctx: Ctx, { email, name }: Person): Message => ({
+export const accountReclaimedMail = (ctx: Ctx, { email, name }: Person): MailMessage => ({
   to: email,
   kind: 'account_reclaimed',
   subject: 'Earlier access to your account was removed',
@@ -81,12 +81,12 @@ export const accountReclaimedMail = (ctx: Ctx, { email, name }: Person): Message
       'identities, sessions, keys, tokens, programs, machines and integrations, and the guests of your personal ' +
       'space. Your records were kept.',
   ],
-  notes: [`You can sign in with a mailed code or link. Add other sign-in methods here: ${toSettings(ctx)}`],
-  expiresAt: after(ctx.now, NOTICE_MINUTES),
+  notes: [`You can sign in with a mailed code or link. Add other sign-in methods here: ${securitySettingsUrl(ctx)}`],
+  expiresAt: minutesAfter(ctx.now, NOTICE_MINUTES),
 })
 
 /** Names the account, so that a wrong recipient can see that it is not theirs. */
-export const changeMail = (ctx: Ctx, user: Person, to: string, secret: string): Message => ({
+export const confirmNewEmailMail = (ctx: Ctx, user: Person, to: string, secret: string): MailMessage => ({
   to,
   kind: 'email_change',
   subject: 'Confirm your new e-mail address',
@@ -96,10 +96,10 @@ export const changeMail = (ctx: Ctx, user: Person, to: string, secret: string): 
     'The link works once and expires after an hour. The change ends all sessions, API keys and MCP tokens.',
     'Use the link only if the account is yours and you asked for this change.',
   ],
-  expiresAt: after(ctx.now, CHANGE_MINUTES),
+  expiresAt: minutesAfter(ctx.now, CHANGE_MINUTES),
 })
 
-export const takenMail = (ctx: Ctx, to: string): Message => ({
+export const addressTakenMail = (ctx: Ctx, to: string): MailMessage => ({
   to,
   kind: 'email_taken',
   subject: 'This address already has an account',
@@ -108,10 +108,10 @@ export const takenMail = (ctx: Ctx, to: string): Message => ({
       'nothing was changed.',
   ],
   notes: [`Sign in with this address, or reset its password: ${ctx.app.url}/forgot`],
-  expiresAt: after(ctx.now, NOTICE_MINUTES),
+  expiresAt: minutesAfter(ctx.now, NOTICE_MINUTES),
 })
 
-export const changedMail = (ctx: Ctx, before: Person, secret: string): Message => ({
+export const emailChangedMail = (ctx: Ctx, before: Person, secret: string): MailMessage => ({
   to: before.email,
   kind: 'email_undo',
   subject: 'Your e-mail address was changed',
@@ -124,10 +124,10 @@ export const changedMail = (ctx: Ctx, before: Person, secret: string): Message =
     'The link works for 24 hours. It restores this address and removes all access: sessions, keys, the password, ' +
       'passkeys and connected accounts. You then choose a new password.',
   ],
-  expiresAt: after(ctx.now, UNDO_MINUTES),
+  expiresAt: minutesAfter(ctx.now, UNDO_MINUTES),
 })
 
-export const deletedMail = (ctx: Ctx, { email, name }: Person): Message => ({
+export const accountDeletedMail = (ctx: Ctx, { email, name }: Person): MailMessage => ({
   to: email,
   kind: 'account_deleted',
   subject: 'Your account was deleted',
@@ -135,5 +135,5 @@ export const deletedMail = (ctx: Ctx, { email, name }: Person): Message => ({
     `Hello ${oneLine(name)},`,
     'Your account and your personal data were deleted. Records that you created in teams stay there.',
   ],
-  expiresAt: after(ctx.now, NOTICE_MINUTES),
+  expiresAt: minutesAfter(ctx.now, NOTICE_MINUTES),
 })

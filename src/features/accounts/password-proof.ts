@@ -8,7 +8,7 @@ import { hashSecret } from '../../auth/secrets.ts'
 import { AppError } from '../../errors.ts'
 import { signInFailed } from '../users/events.ts'
 import type { User } from '../users/schema.ts'
-import { sameEmail, visible } from '../users/service.ts'
+import { sameEmail, userColumns } from '../users/service.ts'
 import { users } from '../users/table.ts'
 import { countSignIn } from './people.ts'
 import type { Login } from './schema.ts'
@@ -25,7 +25,7 @@ const noteFailure = write(
   },
 )
 
-const putHash = write(
+const storeRehash = write(
   'accounts.rehash',
   anyone,
   async (ctx, { id, from, to }: { id: string; from: string; to: string }): Promise<void> => {
@@ -62,7 +62,7 @@ export async function provePassword(ctx: Ctx, { email, password }: Login): Promi
   await forgetAttempts(app.driver, loginKey(email))
   if (!needsRehash(user.hash)) return { userId: user.id, passwordHash: user.hash }
   const passwordHash = await hashPassword(password)
-  await putHash(ctx, { id: user.id, from: user.hash, to: passwordHash })
+  await storeRehash(ctx, { id: user.id, from: user.hash, to: passwordHash })
   return { userId: user.id, passwordHash }
 }
 
@@ -70,7 +70,7 @@ export async function provePassword(ctx: Ctx, { email, password }: Login): Promi
 const guessKey = (userId: string): string => `guess:${userId}`
 
 /** Throws unless `right` resolves to true. Counts and records wrong guesses. */
-export async function proveOwn(ctx: Ctx, right: () => Promise<boolean>, wrong: string): Promise<void> {
+export async function proveIdentity(ctx: Ctx, right: () => Promise<boolean>, wrong: string): Promise<void> {
   const { app } = ctx
   const userId = userIdOf(ctx.actor)
   await countGuess(app.driver, guessKey(userId), FAILURES, FAILURE_WINDOW, app.clock(), 'wrong guesses')
@@ -83,7 +83,7 @@ export async function proveOwn(ctx: Ctx, right: () => Promise<boolean>, wrong: s
 
 export async function ownAccount(ctx: Ctx): Promise<User & { passwordHash: string | null }> {
   const [user] = await ctx.db
-    .select({ ...visible, passwordHash: users.passwordHash })
+    .select({ ...userColumns, passwordHash: users.passwordHash })
     .from(users)
     .where(eq(users.id, userIdOf(ctx.actor)))
   if (!user) throw new AppError('unauthenticated', 'This account no longer exists.')

@@ -10,11 +10,11 @@ import { countMail, mailAnswer, mailNotice, queueMail, wipeMail } from '../mail/
 import { notify } from '../notifications/service.ts'
 import { resetRequested, userPasswordChanged, userPasswordReset } from '../users/events.ts'
 import type { User } from '../users/schema.ts'
-import { activeUser, byEmail, visible } from '../users/service.ts'
+import { activeUser, byEmail, userColumns } from '../users/service.ts'
 import { loginSessions, users } from '../users/table.ts'
-import { asksWhoCreated, confirmMailbox, isQuestion, type Question } from './confirm-account.ts'
+import { type AccountQuestion, confirmAccountError, confirmMailbox, isAccountQuestion } from './confirm-account.ts'
 import { passwordChangedMail, RESET_MINUTES, resetMail } from './messages.ts'
-import { loginKey, ownAccount, proveOwn } from './password-proof.ts'
+import { loginKey, ownAccount, proveIdentity } from './password-proof.ts'
 import { countSignIn, endCredentials, removeOtherMethods } from './people.ts'
 import type { ChangePassword, ForgotPassword, Login, ResetPassword, SignedIn } from './schema.ts'
 import { startSession } from './sessions.ts'
@@ -24,7 +24,7 @@ import { lockSession } from './sign-in-methods.ts'
 const RECENT_MINUTES = 5
 
 /** Sets a new password in the caller's transaction and ends all credentials obtained with the old one. */
-async function putPassword(
+async function storePassword(
   ctx: Ctx,
   user: User,
   passwordHash: string,
@@ -35,7 +35,7 @@ async function putPassword(
     .update(users)
     .set({ passwordHash, updatedAt: ctx.now, version: sql`${users.version} + 1` })
     .where(eq(users.id, user.id))
-    .returning(visible)
+    .returning(userColumns)
   await endCredentials(ctx, user.id, { keepKeys })
   await wipeMail(ctx, user.email, 'reset')
   await notify(ctx, {
@@ -49,7 +49,7 @@ async function putPassword(
   return changed as User
 }
 
-const changeTo = write(
+const replacePassword = write(
   'accounts.changeTo',
   person,
   async (ctx, { from, to, keepKeys }: { from: string | null; to: string; keepKeys?: boolean }): Promise<SignedIn> => {
@@ -58,18 +58,18 @@ const changeTo = write(
     // Concurrent changes: exactly one wins.
     if (before.passwordHash !== from)
       throw new AppError('conflict', 'Another request changed the password. Sign in again.')
-    const user = await putPassword(ctx, before, to, {
+    const user = await storePassword(ctx, before, to, {
       how: `You changed your password. Every other session${keepKeys ? '' : ', API key and MCP token'} was ended.`,
       keepKeys,
     })
     ctx.emit(userPasswordChanged, { subjectId: user.id, userId: user.id, data: { keysKept: keepKeys ?? false } })
-    const { via = 'password', device } = (await sessionOf(ctx)) ?? {}
+    const { via = 'password', device } = (await currentSession(ctx)) ?? {}
     return startSession(ctx, user, { via, device: device ?? undefined })
   },
 )
 
 /** The current session: it ends with the others, and a new one of the same kind replaces it. */
-const sessionOf = async (ctx: Ctx) =>
+const currentSession = async (ctx: Ctx) =>
   (
     await ctx.db
       .select({ via: loginSessions.via, device: loginSessions.device })
@@ -88,12 +88,12 @@ export const changePassword = flow(
       throw invalid('/currentPassword', 'currentPassword is required: this account has a password.', 'required')
     checkPassword(newPassword, { ...user, admin: user.role === 'admin' }, '/newPassword')
     if (user.passwordHash)
-      await proveOwn(
+      await proveIdentity(
         ctx,
         () => verifyPassword(currentPassword as string, user.passwordHash),
         'The current password is wrong.',
       )
-    return changeTo(ctx, { from: user.passwordHash, to: await hashPassword(newPassword), keepKeys })
+    return replacePassword(ctx, { from: user.passwordHash, to: await hashPassword(newPassword), keepKeys })
   },
 )
 
@@ -128,12 +128,12 @@ export const forgotPassword = flow(
   },
 )
 
-const stale = () =>
+const staleResetError = () =>
   new AppError('gone', 'This link has been used or has expired. Request a new one.', {
     next: [{ route: 'POST /api/auth/forgot-password' }],
   })
 
-interface Use {
+interface ResetUse {
   token: string
   passwordHash: string
   /** Value of the cookie that marks the browser. */
@@ -143,20 +143,20 @@ interface Use {
 const useReset = write(
   'accounts.useReset',
   anyone,
-  async (ctx, { token, passwordHash, browser }: Use): Promise<Question | undefined> => {
+  async (ctx, { token, passwordHash, browser }: ResetUse): Promise<AccountQuestion | undefined> => {
     const used = await redeemSecret(ctx, 'reset', token)
     const user = used?.userId ? await activeUser(ctx, used.userId) : undefined
-    if (!user) throw stale()
+    if (!user) throw staleResetError()
     // A link that an administrator has passed on proves no mailbox.
     const proved = used?.data.handedOver
       ? user
       : await confirmMailbox(ctx, user, { via: 'password', browser, passwordHash })
-    if (isQuestion(proved)) {
+    if (isAccountQuestion(proved)) {
       await wipeMail(ctx, user.email, 'reset')
       return proved
     }
     const how = 'You chose a new password with a link. Every session, API key and MCP token of your account was ended.'
-    await putPassword(ctx, proved, passwordHash, { how })
+    await storePassword(ctx, proved, passwordHash, { how })
     ctx.emit(userPasswordReset, { subjectId: user.id, userId: user.id })
     return undefined
   },
@@ -168,10 +168,10 @@ export const resetPassword = flow(
   async (ctx, { token, password, browser }: ResetPassword & { browser: string }): Promise<{ reset: true }> => {
     const known = await peekSecret(ctx, 'reset', token)
     const user = known?.userId ? await activeUser(ctx, known.userId) : undefined
-    if (!user) throw stale()
+    if (!user) throw staleResetError()
     checkPassword(password, { ...user, admin: user.role === 'admin' })
     const question = await useReset(ctx, { token, browser, passwordHash: await hashPassword(password) })
-    if (question) throw asksWhoCreated(question)
+    if (question) throw confirmAccountError(question)
     await forgetAttempts(ctx.app.driver, loginKey(user.email))
     return { reset: true }
   },
@@ -179,16 +179,16 @@ export const resetPassword = flow(
 
 // ---- on the command line
 
-const putByMachine = write(
+const storeForOperator = write(
   'accounts.putPassword',
   machine,
   async (ctx, { id, passwordHash }: { id: string; passwordHash: string }): Promise<User> => {
-    const [user] = await ctx.db.select(visible).from(users).where(eq(users.id, id))
+    const [user] = await ctx.db.select(userColumns).from(users).where(eq(users.id, id))
     if (!user) throw new AppError('not_found', 'This account no longer exists.')
     const how =
       'The operator of this server set a new password for you. ' +
       'Every session, API key and MCP token of your account was ended.'
-    const changed = await putPassword(ctx, user, passwordHash, { how })
+    const changed = await storePassword(ctx, user, passwordHash, { how })
     if (!user.emailVerifiedAt) await removeOtherMethods(ctx, id)
     ctx.emit(userPasswordReset, { subjectId: id, userId: id })
     return changed
@@ -203,7 +203,7 @@ export const setPassword = flow(
     const user = await byEmail(ctx, email)
     if (!user) throw new AppError('not_found', `There is no account with the address ${email}.`)
     checkPassword(password, { ...user, admin: user.role === 'admin' })
-    const changed = await putByMachine(ctx, { id: user.id, passwordHash: await hashPassword(password) })
+    const changed = await storeForOperator(ctx, { id: user.id, passwordHash: await hashPassword(password) })
     await forgetAttempts(ctx.app.driver, loginKey(user.email))
     return changed
   },

@@ -1,8 +1,8 @@
 import { and, eq, isNotNull, isNull, or } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { countAttempt, networkOf } from '../../auth/limits.ts'
-import { dropSecretsOf, pendingFor } from '../../auth/one-time-secrets.ts'
-import { type Refusal, refuse } from '../../auth/policy.ts'
+import { dropSecretsOf, findPendingSecret } from '../../auth/one-time-secrets.ts'
+import { type Refusal, throwIfRefused } from '../../auth/policy.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { connectionOf } from '../../db/session.ts'
 import { AppError } from '../../errors.ts'
@@ -12,9 +12,9 @@ import * as organizations from '../organizations/service.ts'
 import { settingsOf } from '../settings/values.ts'
 import { sessionRevoked, userRegistered } from '../users/events.ts'
 import type { User } from '../users/schema.ts'
-import { sameEmail, visible } from '../users/service.ts'
+import { sameEmail, userColumns } from '../users/service.ts'
 import { loginSessions, users } from '../users/table.ts'
-import { endCredentialsOf, removeSignInMethods } from './hooks.ts'
+import { removeSignInMethods, revokeProgramCredentials } from './hooks.ts'
 
 /** Creates accounts and ends their credentials. Everything here runs in the caller's transaction. */
 export interface NewUser {
@@ -46,14 +46,14 @@ export async function insertUser(ctx: Ctx, { email, name, emailVerified, ...rest
       .insert(users)
       .values({ ...values, handle })
       .onConflictDoNothing()
-      .returning(visible)
+      .returning(userColumns)
   let [user] = await insert(base)
   if (!user) {
     const [taken] = await ctx.db.select({ id: users.id }).from(users).where(sameEmail(email))
     if (!taken) [user] = await insert(`${base}-${randomTail()}`)
   }
   // Checked after the insert, which waits for a concurrent change of address.
-  if (!user || (await isReserved(ctx, email)))
+  if (!user || (await isReservedEmail(ctx, email)))
     throw new AppError('conflict.exists', 'This e-mail address already has an account. Sign in, or reset the password.')
   await organizations.createFor(ctx, {
     userId: user.id,
@@ -66,8 +66,8 @@ export async function insertUser(ctx: Ctx, { email, name, emailVerified, ...rest
 }
 
 /** Returns whether an undo link can still restore this address to an account, so that no other account can use it. */
-export async function isReserved(ctx: Ctx, email: string, besidesUserId?: string): Promise<boolean> {
-  const undo = await pendingFor(ctx, 'email_undo', email)
+export async function isReservedEmail(ctx: Ctx, email: string, besidesUserId?: string): Promise<boolean> {
+  const undo = await findPendingSecret(ctx, 'email_undo', email)
   return undo !== undefined && undo.userId !== besidesUserId
 }
 
@@ -102,13 +102,13 @@ export const countSignIn = ({ app, ip }: Ctx): Promise<void> =>
  * Throws if the user is the only active administrator. Call it before an account is suspended, deleted or loses its
  * role. The lock makes the second of two concurrent changes see the first: two administrators cannot demote each other.
  */
-export async function keepAnAdmin(ctx: Ctx, leaving: string): Promise<void> {
-  refuse(onlyAdmin(await activeAdmins(ctx).for('no key update'), leaving))
+export async function requireAnotherAdmin(ctx: Ctx, leaving: string): Promise<void> {
+  throwIfRefused(onlyAdminRefusal(await activeAdmins(ctx).for('no key update'), leaving))
 }
 
 /** Returns why this user must stay an active administrator, or undefined. */
 export const lastAdminRefusal = async (ctx: Ctx, userId: string): Promise<Refusal | undefined> =>
-  onlyAdmin(await activeAdmins(ctx), userId)
+  onlyAdminRefusal(await activeAdmins(ctx), userId)
 
 const activeAdmins = (ctx: Ctx) =>
   ctx.db
@@ -117,7 +117,7 @@ const activeAdmins = (ctx: Ctx) =>
     .where(and(eq(users.role, 'admin'), eq(users.status, 'active')))
     .orderBy(users.id)
 
-const onlyAdmin = (admins: readonly { id: string }[], userId: string): Refusal | undefined =>
+const onlyAdminRefusal = (admins: readonly { id: string }[], userId: string): Refusal | undefined =>
   admins.length === 1 && admins[0]?.id === userId
     ? {
         code: 'conflict.last_admin',
@@ -156,7 +156,7 @@ export async function endCredentials(ctx: Ctx, userId: string, { keepKeys = fals
     .update(loginSessions)
     .set({ revokedAt: ctx.now })
     .where(and(eq(loginSessions.userId, userId), isNull(loginSessions.revokedAt)))
-  await endCredentialsOf.call(ctx, { userId, keepKeys })
+  await revokeProgramCredentials.call(ctx, { userId, keepKeys })
   await dropSecretsOf(ctx, userId)
 }
 

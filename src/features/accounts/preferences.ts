@@ -23,7 +23,7 @@ const withDefaults = (
   notifications: { email: true, ...notifications },
 })
 
-async function stored(ctx: Ctx, lock = false): Promise<Preferences> {
+async function readPreferences(ctx: Ctx, lock = false): Promise<Preferences> {
   const select = ctx.db
     .select({ preferences: users.preferences })
     .from(users)
@@ -33,10 +33,10 @@ async function stored(ctx: Ctx, lock = false): Promise<Preferences> {
   return user.preferences
 }
 
-export const preferences = read(
+export const getPreferences = read(
   'accounts.preferences',
   account('account:read'),
-  async (ctx, _: Record<string, never>): Promise<PreferencesAnswer> => withDefaults(ctx, await stored(ctx)),
+  async (ctx, _: Record<string, never>): Promise<PreferencesAnswer> => withDefaults(ctx, await readPreferences(ctx)),
 )
 
 export const updatePreferences = write(
@@ -46,7 +46,7 @@ export const updatePreferences = write(
     const { currentOrganizationId: wanted } = patch
     if (wanted && !ctx.actor.memberships.has(wanted)) throw notFound('organization', wanted)
     // Locked, so that concurrent changes of different preferences do not overwrite each other.
-    const before = await stored(ctx, true)
+    const before = await readPreferences(ctx, true)
     const merged = {
       ...before,
       ...patch,

@@ -8,7 +8,7 @@ import { AppError, invalid } from '../../errors.ts'
 import { wipeMail } from '../mail/service.ts'
 import { sessionConfirmed } from '../users/events.ts'
 import { loginSessions } from '../users/table.ts'
-import { ownAccount, proveOwn } from './password-proof.ts'
+import { ownAccount, proveIdentity } from './password-proof.ts'
 import type { Confirmed, Reauth } from './schema.ts'
 
 const tryOwnCode = write(
@@ -41,13 +41,13 @@ export const reauth = flow(
       throw invalid(password === undefined ? '/password' : '/code', 'Send either password or code.', 'exclusive')
     const user = await ownAccount(ctx)
     if (code !== undefined)
-      await proveOwn(
+      await proveIdentity(
         ctx,
         () => tryOwnCode(ctx, { email: user.email, code }),
         'The code is wrong, was already used or has expired. Request a new code.',
       )
     else if (user.passwordHash)
-      await proveOwn(ctx, () => verifyPassword(password as string, user.passwordHash), 'The password is wrong.')
+      await proveIdentity(ctx, () => verifyPassword(password as string, user.passwordHash), 'The password is wrong.')
     else
       throw new AppError('forbidden', 'This account has no password. Confirm with a code sent by mail.', {
         next: [{ route: 'POST /api/auth/otp/send' }],

@@ -12,8 +12,8 @@ import { userDeleted } from '../users/events.ts'
 import { activeUser } from '../users/service.ts'
 import { users } from '../users/table.ts'
 import { accountRemoved } from './hooks.ts'
-import { deletedMail } from './messages.ts'
-import { endCredentials, keepAnAdmin } from './people.ts'
+import { accountDeletedMail } from './messages.ts'
+import { endCredentials, requireAnotherAdmin } from './people.ts'
 import type { RemoveAccount } from './schema.ts'
 
 interface Team {
@@ -64,7 +64,7 @@ export const removeAccount = write(
     if (!user) throw new AppError('unauthenticated', 'This account no longer exists.')
     if (confirm.trim().toLowerCase() !== user.email.toLowerCase())
       throw invalid('/confirm', 'confirm must be the e-mail address of your account.')
-    await keepAnAdmin(ctx, userId)
+    await requireAnotherAdmin(ctx, userId)
     const teams = await teamsOf(ctx, userId)
     const ownerless = teams.filter((team) => team.live && team.others > 0 && team.otherOwners === 0)
     if (ownerless.length > 0)
@@ -93,7 +93,7 @@ export const removeAccount = write(
       .where(or(eq(oneTimeSecrets.userId, userId), eq(oneTimeSecrets.subject, user.email.toLowerCase())))
     await ctx.db.delete(mails).where(eq(sql`lower(${mails.recipient})`, user.email.toLowerCase()))
     await ctx.db.delete(users).where(eq(users.id, userId))
-    await mailNotice(ctx, user, deletedMail(ctx, user))
+    await mailNotice(ctx, user, accountDeletedMail(ctx, user))
     ctx.emit(userDeleted, { subjectId: userId, userId })
     return { id: userId, deleted: true }
   },

@@ -1,7 +1,7 @@
 import { AppError } from '../../errors.ts'
-import { confirmMark, markingIfAsked } from '../../http/browser.ts'
+import { confirmMark, withConfirmMark } from '../../http/browser.ts'
 import { type Http, on } from '../../http/context.ts'
-import { clearCookies, clearHere, setCookies } from '../../http/cookies.ts'
+import { clearCookies, clearSignedInMark, setCookies } from '../../http/cookies.ts'
 import { cookieOf, REFRESH_COOKIE } from '../../http/guard.ts'
 import { Deleted, id, object } from '../../schema.ts'
 import { MailAnswer } from '../mail/schema.ts'
@@ -76,7 +76,7 @@ export const accountRoutes = (http: Http) =>
         const refreshToken = body.refreshToken ?? cookieOf(request, app.config, REFRESH_COOKIE)
         const answer = await sessions.refresh(ctx, { refreshToken }).catch((error) => {
           // Other errors, such as a busy server, do not mean that the session is over.
-          if (error instanceof AppError && error.code === 'unauthenticated') clearHere(set)
+          if (error instanceof AppError && error.code === 'unauthenticated') clearSignedInMark(set)
           throw error
         })
         return setCookies(set, app.config, 200, answer)
@@ -109,7 +109,7 @@ export const accountRoutes = (http: Http) =>
     .post(
       '/api/auth/reset-password',
       ({ ctx, body, set, request, app }) =>
-        markingIfAsked({ request, set, app }, (browser) => passwords.resetPassword(ctx, { ...body, browser })),
+        withConfirmMark({ request, set, app }, (browser) => passwords.resetPassword(ctx, { ...body, browser })),
       {
         ...on(passwords.resetPassword, 'Set a new password with the link from the mail; ends every credential'),
         body: ResetPassword,
@@ -180,8 +180,8 @@ export const accountRoutes = (http: Http) =>
       body: ProfilePatch,
       response: User,
     })
-    .get('/api/settings/preferences', ({ ctx }) => preferences.preferences(ctx, {}), {
-      ...on(preferences.preferences, 'Your preferences'),
+    .get('/api/settings/preferences', ({ ctx }) => preferences.getPreferences(ctx, {}), {
+      ...on(preferences.getPreferences, 'Your preferences'),
       response: PreferencesAnswer,
     })
     .patch('/api/settings/preferences', ({ ctx, body }) => preferences.updatePreferences(ctx, body), {

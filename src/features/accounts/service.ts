@@ -4,14 +4,14 @@ import { userIdOf } from '../../auth/actor.ts'
 import { countAttempt, networkOf } from '../../auth/limits.ts'
 import { checkPassword, hashPassword } from '../../auth/passwords.ts'
 import { account, anyone, machine } from '../../auth/policy.ts'
-import { hashSecret, kindOf, newSecret, sameText } from '../../auth/secrets.ts'
+import { hashSecret, isSameSecret, newSecret, secretKind } from '../../auth/secrets.ts'
 import { meta } from '../../db/table.ts'
 import { AppError, invalid } from '../../errors.ts'
-import { changeVersioned } from '../../records/rows.ts'
+import { updateVersioned } from '../../records/rows.ts'
 import * as members from '../organizations/members.ts'
 import { userRoleChanged, userUpdated } from '../users/events.ts'
 import type { User } from '../users/schema.ts'
-import { byEmail, visible } from '../users/service.ts'
+import { byEmail, userColumns } from '../users/service.ts'
 import { users } from '../users/table.ts'
 import { sendVerification } from './emails.ts'
 import { mayRegister, onRegistered } from './hooks.ts'
@@ -61,7 +61,7 @@ export const register = flow(
 )
 
 /** Creates an administrator, or makes an existing user one with a new password, so that operators regain access. */
-const putAdmin = write('accounts.putAdmin', machine, async (ctx, input: NewUser): Promise<User> => {
+const storeAdmin = write('accounts.putAdmin', machine, async (ctx, input: NewUser): Promise<User> => {
   // There is an administrator now, so the printed set-up link must stop working.
   await ctx.db.delete(meta).where(eq(meta.key, 'setup'))
   const known = await byEmail(ctx, input.email)
@@ -78,12 +78,12 @@ const putAdmin = write('accounts.putAdmin', machine, async (ctx, input: NewUser)
       version: sql`${users.version} + 1`,
     })
     .where(eq(users.id, known.id))
-    .returning(visible)
+    .returning(userColumns)
   await endCredentials(ctx, known.id)
   // A stranger who created the account with this address must not become administrator with it.
   if (!known.emailVerifiedAt) {
     await removeOtherMethods(ctx, known.id)
-    await members.reclaim(ctx, known.id)
+    await members.reclaimPersonal(ctx, known.id)
   }
   ctx.emit(userRoleChanged, { subjectId: known.id, userId: known.id, data: { role: 'admin' } })
   return user as User
@@ -95,7 +95,7 @@ export const createAdmin = flow(
   machine,
   async (ctx, { email, password, name }: Register): Promise<User> => {
     checkPassword(password, { email, name, admin: true })
-    return putAdmin(ctx, {
+    return storeAdmin(ctx, {
       email,
       name,
       passwordHash: await hashPassword(password),
@@ -154,12 +154,12 @@ const useSetupToken = write(
   async (ctx, { token, ...user }: NewUser & { token: string }): Promise<SignedIn> => {
     const [row] = await ctx.db.delete(meta).where(eq(meta.key, 'setup')).returning({ hash: meta.value })
     const [admin] = await ctx.db.select({ id: users.id }).from(users).where(eq(users.role, 'admin')).limit(1)
-    if (!row || admin || !sameText(row.hash, hashSecret(token))) throw usedUp()
+    if (!row || admin || !isSameSecret(row.hash, hashSecret(token))) throw usedSetupLinkError()
     return startSession(ctx, await insertUser(ctx, user), { via: 'setup' })
   },
 )
 
-const usedUp = () =>
+const usedSetupLinkError = () =>
   new AppError(
     'gone',
     'This set-up link was already used or replaced. Restart the server to get a new one, or create the administrator ' +
@@ -171,7 +171,7 @@ export const setup = flow(
   'accounts.setup',
   anyone,
   async (ctx, { token, email, password, name }: Setup): Promise<SignedIn> => {
-    if (kindOf(token) !== 'setup') throw usedUp()
+    if (secretKind(token) !== 'setup') throw usedSetupLinkError()
     checkPassword(password, { email, name, admin: true })
     await countAttempt(ctx.app.driver, `setup:${networkOf(ctx.ip)}`, 10, 3600, ctx.app.clock(), 'set-up attempts')
     return useSetupToken(ctx, {
@@ -195,7 +195,7 @@ export const login = flow('accounts.login', anyone, async (ctx, input: Login): P
 
 export const me = read('accounts.me', account('account:read'), async (ctx, _: Record<string, never>): Promise<User> => {
   const [user] = await ctx.db
-    .select(visible)
+    .select(userColumns)
     .from(users)
     .where(eq(users.id, userIdOf(ctx.actor)))
   if (!user) throw new AppError('unauthenticated', 'This account no longer exists.')
@@ -216,7 +216,7 @@ export const updateProfile = write(
   async (ctx, patch: ProfilePatch): Promise<User> => {
     const before = await me(ctx, {})
     checkVersion(ctx, before)
-    if (patch.timezone && !knownTimeZone(patch.timezone))
+    if (patch.timezone && !isTimeZone(patch.timezone))
       throw invalid('/timezone', `${patch.timezone} is not a time zone. Use a name such as Europe/Berlin.`)
     if (patch.handle !== undefined && patch.handle !== before.handle) {
       const [taken] = await ctx.db
@@ -225,8 +225,8 @@ export const updateProfile = write(
         .where(eq(sql`lower(${users.handle})`, patch.handle))
       if (taken) throw new AppError('conflict.exists', `The handle ${patch.handle} is taken. Choose another one.`)
     }
-    const user = await changeVersioned(ctx, users, {
-      columns: visible,
+    const user = await updateVersioned(ctx, users, {
+      columns: userColumns,
       before,
       set: patch.name === undefined ? patch : { ...patch, name: patch.name.trim() },
       what: 'your profile',
@@ -246,7 +246,7 @@ export const updateSettingsProfile = write(
   { versioned: true },
 )
 
-const knownTimeZone = (zone: string): boolean => {
+const isTimeZone = (zone: string): boolean => {
   try {
     return !!new Intl.DateTimeFormat('en', { timeZone: zone })
   } catch {

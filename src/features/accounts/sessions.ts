@@ -2,14 +2,14 @@ import { and, eq, exists, gt, gte, isNull, ne, notExists, or } from 'drizzle-orm
 import { alias } from 'drizzle-orm/pg-core'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { userIdOf, type Via } from '../../auth/actor.ts'
-import { after } from '../../auth/one-time-secrets.ts'
+import { minutesAfter } from '../../auth/one-time-secrets.ts'
 import { account, anyone, person, signedIn } from '../../auth/policy.ts'
-import { hashSecret, kindOf, newSecret } from '../../auth/secrets.ts'
+import { hashSecret, newSecret, secretKind } from '../../auth/secrets.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { sessionRevoked, userRefreshed, userSignedIn } from '../users/events.ts'
 import type { User } from '../users/schema.ts'
-import { visible } from '../users/service.ts'
+import { userColumns } from '../users/service.ts'
 import { loginSessions, refreshTokens, users } from '../users/table.ts'
 import type { Refresh, SessionPage, SessionQuery, SignedIn } from './schema.ts'
 
@@ -33,10 +33,10 @@ export interface Proof {
  * Returns the user with a shared lock, after the caller proved who they are. Throws if a password change, a suspension
  * or an end of credentials came first; a later one waits for the lock and then also ends the new session.
  */
-export async function admitted(ctx: Ctx, { userId, passwordHash }: Proof): Promise<User> {
+export async function lockProvedUser(ctx: Ctx, { userId, passwordHash }: Proof): Promise<User> {
   const same = passwordHash === undefined ? undefined : eq(users.passwordHash, passwordHash)
   const [user] = await ctx.db
-    .select(visible)
+    .select(userColumns)
     .from(users)
     .where(and(eq(users.id, userId), eq(users.status, 'active'), same))
     .for('share')
@@ -57,7 +57,7 @@ export async function startSession(ctx: Ctx, user: User, { via, device }: Sessio
       ip: ctx.ip,
       createdAt: ctx.now,
       lastSeenAt: ctx.now,
-      expiresAt: after(ctx.now, TOTAL_MINUTES),
+      expiresAt: minutesAfter(ctx.now, TOTAL_MINUTES),
     })
     .returning({ id: loginSessions.id })
   if (!session) throw new Error('insert returned nothing')
@@ -68,7 +68,7 @@ async function newTokens(ctx: Ctx, userId: string, sessionId: string): Promise<O
   const refreshToken = newSecret('refresh')
   await ctx.db
     .insert(refreshTokens)
-    .values({ hash: hashSecret(refreshToken), sessionId, expiresAt: after(ctx.now, IDLE_MINUTES) })
+    .values({ hash: hashSecret(refreshToken), sessionId, expiresAt: minutesAfter(ctx.now, IDLE_MINUTES) })
   const { token, expiresAt } = await ctx.app.jwt.sign({ userId, sessionId }, ctx.app.clock())
   return { token, refreshToken, expiresAt }
 }
@@ -82,7 +82,7 @@ export async function startImpersonation(
   user: User,
   impersonatorId: string,
 ): Promise<Omit<SignedIn, 'refreshToken'>> {
-  const until = after(ctx.now, IMPERSONATION_MINUTES)
+  const until = minutesAfter(ctx.now, IMPERSONATION_MINUTES)
   const session = {
     userId: user.id,
     via: 'impersonation' as const,
@@ -106,7 +106,7 @@ export const signIn = write(
   'accounts.signIn',
   anyone,
   async (ctx, { userId, passwordHash, ...how }: SessionStart & Proof): Promise<SignedIn> => {
-    const user = await admitted(ctx, { userId, passwordHash })
+    const user = await lockProvedUser(ctx, { userId, passwordHash })
     const answer = await startSession(ctx, user, how)
     ctx.emit(userSignedIn, {
       subjectId: user.id,
@@ -121,7 +121,7 @@ export const signIn = write(
 const GRACE_MS = 30_000
 
 /** Uses a replaced token again. Returns false unless the last renewal just replaced it and it was not reused yet. */
-async function usedOnceMore(ctx: Ctx, hash: string): Promise<boolean> {
+async function reuseWithinGrace(ctx: Ctx, hash: string): Promise<boolean> {
   const later = alias(refreshTokens, 'later')
   const rows = await ctx.db
     .update(refreshTokens)
@@ -165,13 +165,13 @@ const rotate = write(
       .innerJoin(loginSessions, eq(loginSessions.id, refreshTokens.sessionId))
       .where(and(eq(refreshTokens.hash, hash), isNull(loginSessions.revokedAt), gt(loginSessions.expiresAt, ctx.now)))
     if (!found) return 'unknown'
-    if (!fresh && !(await usedOnceMore(ctx, hash))) {
+    if (!fresh && !(await reuseWithinGrace(ctx, hash))) {
       if (!found.usedAt) return 'unknown'
-      await revoke(ctx, found.sessionId, found.userId, 'refresh token used twice')
+      await revokeSession(ctx, found.sessionId, found.userId, 'refresh token used twice')
       return 'reused'
     }
     const [user] = await ctx.db
-      .select(visible)
+      .select(userColumns)
       .from(users)
       .where(and(eq(users.id, found.userId), eq(users.status, 'active')))
     if (!user) return 'unknown'
@@ -182,7 +182,7 @@ const rotate = write(
 
 export const refresh = flow('accounts.refresh', anyone, async (ctx, { refreshToken }: Refresh): Promise<SignedIn> => {
   const answer =
-    refreshToken && kindOf(refreshToken) === 'refresh'
+    refreshToken && secretKind(refreshToken) === 'refresh'
       ? await rotate(ctx, { hash: hashSecret(refreshToken) })
       : 'unknown'
   if (answer === 'reused')
@@ -194,7 +194,7 @@ export const refresh = flow('accounts.refresh', anyone, async (ctx, { refreshTok
   return answer
 })
 
-export async function revoke(ctx: Ctx, sessionId: string, userId: string, reason: string): Promise<void> {
+export async function revokeSession(ctx: Ctx, sessionId: string, userId: string, reason: string): Promise<void> {
   await ctx.db.update(loginSessions).set({ revokedAt: ctx.now }).where(eq(loginSessions.id, sessionId))
   ctx.emit(sessionRevoked, { subjectId: sessionId, userId, data: { reason } })
 }
@@ -204,7 +204,7 @@ export const logout = write(
   signedIn,
   async (ctx, _: Record<string, never>): Promise<{ id: string; revoked: 'session' }> => {
     const id = ctx.actor.credentialId as string
-    await revoke(ctx, id, userIdOf(ctx.actor), 'signed out')
+    await revokeSession(ctx, id, userIdOf(ctx.actor), 'signed out')
     return { id, revoked: 'session' }
   },
 )
@@ -233,7 +233,7 @@ export const liveSessionsOf = (ctx: Ctx, userId: string) =>
       ),
     ),
   )
-const liveOf = (ctx: Ctx) => liveSessionsOf(ctx, userIdOf(ctx.actor))
+const ownLiveSessions = (ctx: Ctx) => liveSessionsOf(ctx, userIdOf(ctx.actor))
 
 export const listSessions = read(
   'accounts.listSessions',
@@ -253,7 +253,7 @@ export const listSessions = read(
         expiresAt: loginSessions.expiresAt,
       })
       .from(loginSessions)
-      .where(page.where(liveOf(ctx)))
+      .where(page.where(ownLiveSessions(ctx)))
       .orderBy(...page.orderBy)
       .limit(page.limit)
     const shown = rows.map((row) => ({
@@ -261,7 +261,7 @@ export const listSessions = read(
       current: row.id === ctx.actor.credentialId,
       impersonated: row.via === 'impersonation',
     }))
-    return page.page(shown, query.total ? await ctx.db.$count(loginSessions, liveOf(ctx)) : undefined)
+    return page.page(shown, query.total ? await ctx.db.$count(loginSessions, ownLiveSessions(ctx)) : undefined)
   },
 )
 
@@ -272,7 +272,7 @@ export const endSession = write(
     const [ended] = await ctx.db
       .update(loginSessions)
       .set({ revokedAt: ctx.now })
-      .where(and(eq(loginSessions.id, id), liveOf(ctx)))
+      .where(and(eq(loginSessions.id, id), ownLiveSessions(ctx)))
       .returning({ id: loginSessions.id })
     if (!ended) throw notFound('session', id)
     ctx.emit(sessionRevoked, { subjectId: id, userId: userIdOf(ctx.actor), data: { reason: 'ended by its owner' } })

@@ -1,12 +1,12 @@
 import { and, eq, gt, isNull } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { after } from '../../auth/one-time-secrets.ts'
+import { minutesAfter } from '../../auth/one-time-secrets.ts'
 import { AppError } from '../../errors.ts'
 import { oneLine } from '../mail/message.ts'
 import { mailNotice } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
 import type { User } from '../users/schema.ts'
-import { visible } from '../users/service.ts'
+import { userColumns } from '../users/service.ts'
 import { loginSessions, users } from '../users/table.ts'
 import { countSignInMethods } from './hooks.ts'
 import { NOTICE_MINUTES } from './messages.ts'
@@ -27,7 +27,7 @@ export async function lockSession(ctx: Ctx, sessionId: string): Promise<User> {
   const [owner] = await ctx.db.select({ id: loginSessions.userId }).from(loginSessions).where(live)
   const [user] = owner
     ? await ctx.db
-        .select(visible)
+        .select(userColumns)
         .from(users)
         .where(and(eq(users.id, owner.id), eq(users.status, 'active')))
         .for('no key update')
@@ -55,7 +55,7 @@ export async function notifyNewMethod(ctx: Ctx, user: User, what: string): Promi
     subject: title,
     lines: [`Hello ${oneLine(user.name)},`, what],
     notes: [`${advice} Your settings: ${ctx.app.url}/settings/profile`],
-    expiresAt: after(ctx.now, NOTICE_MINUTES),
+    expiresAt: minutesAfter(ctx.now, NOTICE_MINUTES),
   })
 }
 

@@ -1,7 +1,7 @@
-import { anything, define, text } from '../../events/catalogue.ts'
+import { anything, defineEvent, text } from '../../events/catalogue.ts'
 import { optional } from '../../schema.ts'
 
-export const activityLogged = define('activity.logged', {
+export const activityLogged = defineEvent('activity.logged', {
   kind: 'activity',
   scope: 'activities:read',
   byHand: true,

@@ -1,6 +1,6 @@
 import type { Feature } from '../../feature.ts'
+import { agentActivity } from './agent-hooks.ts'
 import * as events from './events.ts'
-import { agentActivity } from './of-agent.ts'
 import { activityRoutes } from './routes.ts'
 import { activityTools } from './tools.ts'
 

@@ -1,4 +1,4 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { object, text } from '../../schema.ts'
 import { Activity, ActivityCreate, ActivityPage, ActivityQuery } from './schema.ts'
 import * as activities from './service.ts'
@@ -13,7 +13,11 @@ export const activityRoutes = (http: Http) =>
     .post(
       '/api/activities',
       async ({ ctx, body: { projectId, taskId, ...rest }, set }) =>
-        created(set, '/api/activities', await activities.log(ctx, { ...rest, project: projectId, task: taskId })),
+        respondCreated(
+          set,
+          '/api/activities',
+          await activities.log(ctx, { ...rest, project: projectId, task: taskId }),
+        ),
       { ...on(activities.log, 'Log an activity'), body: ActivityCreate, response: { 201: Activity } },
     )
     .get('/api/activities/:id', ({ ctx, params }) => activities.get(ctx, { ref: params.id }), {

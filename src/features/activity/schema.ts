@@ -1,4 +1,4 @@
-import { Doer } from '../../records/party.ts'
+import { ActorSummary } from '../../records/user-or-agent.ts'
 import {
   id,
   instant,
@@ -33,7 +33,7 @@ export const ActivityItem = object({
   at: instant(),
   type: text(100, { example: 'task.completed' }),
   description: text(3000, { example: 'completed TUT-4 Lock the data folder' }),
-  actor: Doer,
+  actor: ActorSummary,
   organizationId: id(),
   projectId: nullable(id()),
   taskId: nullable(id()),

@@ -6,20 +6,20 @@ import { rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { invalid, notFound } from '../../errors.ts'
-import { withActor } from '../../events/actor.ts'
-import { byHand, isByHand } from '../../events/catalogue.ts'
+import { groupActor } from '../../events/actor.ts'
+import { isHandLogged, withHandLoggedType } from '../../events/catalogue.ts'
 import type { AppEvent } from '../../events/event.ts'
 import { events } from '../../events/table.ts'
-import { addressOf, entryOf, feedColumns, isToldTo, isWork } from '../../records/feed.ts'
+import { feedColumns, isInFeedOf, isWorkEvent, recordAddress, toEntry } from '../../records/feed.ts'
 import { keyset } from '../../records/page.ts'
-import { byReference, idStarts } from '../../records/rows.ts'
-import { named } from '../../text/quoted.ts'
-import { agentFilter } from '../agents/parties.ts'
+import { findByReference, idStartsWith } from '../../records/rows.ts'
+import { quoteName } from '../../text/quoting.ts'
+import { agentFilter } from '../agents/users-and-agents.ts'
 import { projectFilter, projectOf } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { sessionOf } from '../projects/work-session.ts'
-import { find as findTask } from '../tasks/rows.ts'
+import { findTask } from '../tasks/rows.ts'
 import { activityLogged } from './events.ts'
 import {
   type Activity,
@@ -29,7 +29,7 @@ import {
   type ActivityQuery,
   METADATA_BYTES,
 } from './schema.ts'
-import { activityType } from './types.ts'
+import { resolveActivityType } from './types.ts'
 
 /**
  * SQL condition: events of the caller's organizations, and of the projects that they see. Of a project that moved to
@@ -38,13 +38,13 @@ import { activityType } from './types.ts'
  * This is `ofTeamOrProject` for events, written out. That rule would add a condition on `organizationId` which both
  * branches here imply. The planner would count it twice, expect too few rows and might not use the indexes by seq.
  */
-export function seenBy(ctx: Ctx): SQL {
+export function visibleEvents(ctx: Ctx): SQL {
   const rights = rightsOf(ctx.actor)
   // Evaluated once, not for every event.
   const places = sql`select ${projectTable.id}, ${projectTable.organizationId} from ${projectTable}
     where ${projects.visibleTo(rights)}`
   return and(
-    isToldTo(ctx),
+    isInFeedOf(ctx),
     or(
       and(isNull(events.projectId), anyOf(events.organizationId, rights.organizations)),
       sql`(${events.projectId}, ${events.organizationId}) in (${places})`,
@@ -52,7 +52,7 @@ export function seenBy(ctx: Ctx): SQL {
   )
 }
 
-const visible = {
+const activityColumns = {
   ...feedColumns,
   seq: events.seq,
   organizationId: sql<string>`${events.organizationId}`,
@@ -60,15 +60,18 @@ const visible = {
   subjectId: events.subjectId,
 }
 /** Columns of list items: without metadata. */
-const listed = { ...visible, data: sql<Record<string, unknown>>`${events.data} - 'metadata'`.mapWith(events.data) }
+const itemColumns = {
+  ...activityColumns,
+  data: sql<Record<string, unknown>>`${events.data} - 'metadata'`.mapWith(events.data),
+}
 
-type Happened = Parameters<typeof entryOf>[1] &
+type ActivityRow = Parameters<typeof toEntry>[1] &
   Pick<ActivityItem, 'id' | 'at' | 'organizationId' | 'projectId' | 'subjectId'>
 
-function toActivity({ app: { events: catalogue } }: Ctx, event: Happened): Activity {
+function toActivity({ app: { events: catalogue } }: Ctx, event: ActivityRow): Activity {
   const { id, at, type, organizationId, projectId, subjectId } = event
-  const { description, actor, data: shown } = entryOf(catalogue, event)
-  const logged = isByHand(type)
+  const { description, actor, data: shown } = toEntry(catalogue, event)
+  const logged = isHandLogged(type)
   const kind = catalogue.kindOf(type)
   return {
     id,
@@ -81,7 +84,7 @@ function toActivity({ app: { events: catalogue } }: Ctx, event: Happened): Activ
     taskId: logged ? ((shown.taskId as string | undefined) ?? null) : kind === 'task' ? subjectId : null,
     sessionId: logged ? ((shown.sessionId as string | undefined) ?? null) : kind === 'session' ? subjectId : null,
     subjectId,
-    path: catalogue.get(type)?.deletes ? null : addressOf(catalogue, type, subjectId),
+    path: catalogue.get(type)?.deletes ? null : recordAddress(catalogue, type, subjectId),
     metadata: logged ? ((shown.metadata as Activity['metadata'] | undefined) ?? {}) : shown,
   }
 }
@@ -118,10 +121,11 @@ export const list = read(
       projectId === undefined
         ? eq(events.organizationId, currentOrganization(ctx.actor))
         : eq(events.projectId, projectId)
-    const seen = seenBy(ctx)
-    const type = query.type && query.mustExist ? await activityType(ctx, query.type, and(isThere, seen)) : query.type
+    const seen = visibleEvents(ctx)
+    const type =
+      query.type && query.mustExist ? await resolveActivityType(ctx, query.type, and(isThere, seen)) : query.type
     const rows = await ctx.db
-      .select(listed)
+      .select(itemColumns)
       .from(events)
       .where(
         page.where(
@@ -135,7 +139,7 @@ export const list = read(
           actorType === undefined ? undefined : isOf[actorType],
           // Written so that the planner can use the partial index.
           agentId === undefined ? undefined : sql`${events.actorKind} = 'agent' and ${eq(events.actorId, agentId)}`,
-          isWork(ctx.app.events, type),
+          isWorkEvent(ctx.app.events, type),
           seen,
         ),
       )
@@ -143,7 +147,7 @@ export const list = read(
       .limit(page.limit)
     const { items, nextCursor } = page.page(rows)
     return {
-      items: items.map((row) => (({ metadata: _, ...item }) => item)(toActivity(ctx, withActor(row)))),
+      items: items.map((row) => (({ metadata: _, ...item }) => item)(toActivity(ctx, groupActor(row)))),
       nextCursor,
     }
   },
@@ -155,17 +159,17 @@ export const get = read(
   async (ctx, { ref }: { ref: string }): Promise<Activity> => {
     const select = (match: SQL) =>
       ctx.db
-        .select(visible)
+        .select(activityColumns)
         .from(events)
-        .where(and(match, isWork(ctx.app.events), seenBy(ctx)))
+        .where(and(match, isWorkEvent(ctx.app.events), visibleEvents(ctx)))
         .limit(2)
-    const found = await byReference(ref, {
+    const found = await findByReference(ref, {
       id: (id) => select(eq(events.id, id)),
       name: async () => [],
-      prefix: (prefix) => select(idStarts(events.id, prefix)),
+      prefix: (prefix) => select(idStartsWith(events.id, prefix)),
     })
     if (!found) throw notFound('activity', ref)
-    return toActivity(ctx, withActor(found))
+    return toActivity(ctx, groupActor(found))
   },
 )
 
@@ -180,14 +184,14 @@ export const log = write(
     const task = input.task === undefined ? undefined : await findTask(ctx, input.task)
     const project = await projectOf(ctx, input.project ?? task?.projectId)
     if (task && project && task.projectId !== project.id)
-      throw invalid('/task', `${task.key} is not a task of ${named(projects.namesFor(ctx, project).name)}.`)
+      throw invalid('/task', `${task.key} is not a task of ${quoteName(projects.projectNamesFor(ctx, project).name)}.`)
     if (sessionId) await sessionOf(ctx, { ref: sessionId })
     const place = {
       organizationId: project?.organizationId ?? currentOrganization(ctx.actor),
       projectId: project?.id ?? null,
     }
     await projects.requireWriter(ctx, place, 'Logging an activity')
-    ctx.emit(byHand(activityLogged, type), {
+    ctx.emit(withHandLoggedType(activityLogged, type), {
       ...place,
       subjectId: task?.id ?? sessionId ?? project?.id,
       data: {

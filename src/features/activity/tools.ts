@@ -1,8 +1,8 @@
 import type { Ctx } from '../../action.ts'
-import { isByHand } from '../../events/catalogue.ts'
+import { isHandLogged } from '../../events/catalogue.ts'
 import { agent, anyObject, listing, project, reference, since, task } from '../../mcp/arguments.ts'
-import { happened, pick, tool } from '../../mcp/tool.ts'
-import { namesOf, type RecordNames } from '../../records/short-names.ts'
+import { feedLine, pick, tool } from '../../mcp/tool.ts'
+import { type RecordNames, shortNames } from '../../records/short-names.ts'
 import { object, optional, text } from '../../schema.ts'
 import { type Activity, ActivityCreate, type ActivityItem, type ActivityPage } from './schema.ts'
 import * as activities from './service.ts'
@@ -13,15 +13,15 @@ const { type, description, metadata } = ActivityCreate.properties
  * An activity as a line. The description names the subject. Only activities that were logged by hand have an id,
  * because `get_activity` returns nothing more about the others.
  */
-const line = (activity: ActivityItem, ids: RecordNames): string =>
-  isLogged(activity) ? `${ids.get(activity.id)} ${activity.type} ${happened(activity)}` : happened(activity)
+const activityLine = (activity: ActivityItem, ids: RecordNames): string =>
+  isLogged(activity) ? `${ids.get(activity.id)} ${activity.type} ${feedLine(activity)}` : feedLine(activity)
 
-const isLogged = ({ type }: ActivityItem): boolean => isByHand(type)
+const isLogged = ({ type }: ActivityItem): boolean => isHandLogged(type)
 
 async function asLines({ items, ...page }: ActivityPage, _: unknown, ctx: Ctx) {
   const logged = items.filter(isLogged).map(({ id }) => id)
-  const ids = await namesOf(ctx, 'activity', logged)
-  return { items: items.map((activity) => line(activity, ids)), ...page }
+  const ids = await shortNames(ctx, 'activity', logged)
+  return { items: items.map((activity) => activityLine(activity, ids)), ...page }
 }
 
 const withoutSubject = ({ subjectId: _, path: __, ...activity }: Activity) => activity

@@ -1,7 +1,7 @@
 import { eq, gte, lt, or, sql } from 'drizzle-orm'
 import { read } from '../../action.ts'
 import { admin } from '../../auth/policy.ts'
-import { actorColumns, withActor } from '../../events/actor.ts'
+import { actorColumns, groupActor } from '../../events/actor.ts'
 import { events } from '../../events/table.ts'
 import { keyset } from '../../records/page.ts'
 import type { AuditPage, AuditQuery } from './schema.ts'
@@ -44,7 +44,7 @@ export const audit = read('admin.audit', admin, async (ctx, query: AuditQuery): 
     .orderBy(...page.orderBy)
     .limit(page.limit)
   const described = rows.map((row) => ({
-    ...withActor(row),
+    ...groupActor(row),
     description: ctx.app.events.get(row.type)?.description ?? row.type,
   }))
   return page.page(described)

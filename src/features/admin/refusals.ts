@@ -6,9 +6,9 @@ import type { User } from '../users/schema.ts'
 import type { AdminTeam, TeamAction, UserAction } from './schema.ts'
 
 /** Minutes since the administrator confirmed their identity, for actions that give access to an account or team. */
-export const FRESH = 5
+export const FRESH_MINUTES = 5
 /** The same, for other actions that cannot be undone easily. */
-export const RECENT = 60
+export const RECENT_MINUTES = 60
 
 type Account = Pick<User, 'id' | 'role' | 'status'>
 
@@ -47,7 +47,7 @@ export const refusals = {
   },
 }
 
-export async function canOfUser(ctx: Ctx, user: Account): Promise<Record<UserAction, Permission>> {
+export async function userPermissions(ctx: Ctx, user: Account): Promise<Record<UserAction, Permission>> {
   const needed = permissionOf(await lastAdminRefusal(ctx, user.id))
   return {
     setRole: needed,
@@ -58,6 +58,6 @@ export async function canOfUser(ctx: Ctx, user: Account): Promise<Record<UserAct
   }
 }
 
-export const canOfTeam = (team: AdminTeam): Record<TeamAction, Permission> => ({
+export const teamPermissions = (team: AdminTeam): Record<TeamAction, Permission> => ({
   remove: permissionOf(personalRefusal(team)),
 })

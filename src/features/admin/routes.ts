@@ -1,4 +1,4 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
 import { ReportedIssuePage, ReportedIssueQuery } from '../issues/schema.ts'
 import { Announcement, NotificationContent } from '../notifications/schema.ts'
@@ -32,7 +32,7 @@ import {
   UserTeamPage,
   UserTeamQuery,
 } from './schema.ts'
-import { system } from './system.ts'
+import { systemState } from './system.ts'
 import * as teams from './teams.ts'
 import * as actions from './user-actions.ts'
 import * as users from './users.ts'
@@ -126,7 +126,7 @@ export const adminRoutes = (http: Http) =>
     .post(
       '/api/admin/users/:id/notify',
       async ({ ctx, params, body, set }) =>
-        created(set, '/api/admin/notifications', await actions.notifyUser(ctx, { ...body, ...params })),
+        respondCreated(set, '/api/admin/notifications', await actions.notifyUser(ctx, { ...body, ...params })),
       {
         ...on(actions.notifyUser, 'Notify a user'),
         params: byId,
@@ -168,7 +168,7 @@ export const adminRoutes = (http: Http) =>
     .post(
       '/api/admin/teams/:id/members',
       async ({ ctx, params, body, set }) =>
-        created(set, `/api/teams/${params.id}/members`, await teams.addMember(ctx, { ...body, ...params })),
+        respondCreated(set, `/api/teams/${params.id}/members`, await teams.addMember(ctx, { ...body, ...params })),
       {
         ...on(teams.addMember, 'Add a user to any team; its owners are notified'),
         params: byId,
@@ -220,7 +220,7 @@ export const adminRoutes = (http: Http) =>
       ...on(operations.makeBackup, 'Make a backup now'),
       response: BackupMade,
     })
-    .get('/api/admin/system', ({ ctx }) => system(ctx, {}), {
-      ...on(system, 'State of this server'),
+    .get('/api/admin/system', ({ ctx }) => systemState(ctx, {}), {
+      ...on(systemState, 'State of this server'),
       response: SystemState,
     })

@@ -1,5 +1,5 @@
 import { roles } from '../../auth/policy.ts'
-import { behindAgent } from '../../records/party.ts'
+import { agentFields } from '../../records/user-or-agent.ts'
 import {
   array,
   bool,
@@ -201,7 +201,7 @@ export const AuditEntry = object({
     kind: text(20, { example: 'session' }),
     id: nullable(id()),
     name: text(100, { example: 'Ada Lovelace' }),
-    ...behindAgent,
+    ...agentFields,
   }),
   impersonatorId: nullable(id({ description: 'The administrator who acted as the actor' })),
   credentialId: nullable(id()),

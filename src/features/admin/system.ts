@@ -6,7 +6,7 @@ import { version } from '../../version.ts'
 import { mails } from '../mail/table.ts'
 import type { SystemState } from './schema.ts'
 
-export const system = read('admin.system', admin, async (ctx, _: Record<string, never>): Promise<SystemState> => {
+export const systemState = read('admin.system', admin, async (ctx, _: Record<string, never>): Promise<SystemState> => {
   const { app, db } = ctx
   const { ok, readOnly, version: database, detail } = app.driver.status()
   const size = await db.execute<{ bytes: string }>(sql`select pg_database_size(current_database())::text as bytes`)

@@ -4,7 +4,7 @@ import { admin, type Role, recentAdmin } from '../../auth/policy.ts'
 import { contains } from '../../db/columns.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { changeVersioned } from '../../records/rows.ts'
+import { updateVersioned } from '../../records/rows.ts'
 import { notify } from '../notifications/service.ts'
 import { organizationUpdated } from '../organizations/events.ts'
 import * as members from '../organizations/members.ts'
@@ -13,17 +13,17 @@ import * as service from '../organizations/service.ts'
 import { memberships, organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { users } from '../users/table.ts'
-import { canOfTeam, FRESH } from './refusals.ts'
+import { FRESH_MINUTES, teamPermissions } from './refusals.ts'
 import type { AdminTeam, AdminTeamDetail, AdminTeamPage, AdminTeamQuery } from './schema.ts'
 
 /** Teams for administrators of the instance, who manage them without being members. */
-const { role: _, ...shown } = service.visible
+const { role: _, ...shown } = service.organizationColumns
 const visible = {
   ...shown,
   createdById: organizations.createdById,
   members: sql<number>`(select count(*)::int from ${memberships} m where m.organization_id = ${organizations}.id)`,
 }
-const listed = and(isNull(organizations.deletedAt), isNull(organizations.sandboxOf))
+const isListedTeam = and(isNull(organizations.deletedAt), isNull(organizations.sandboxOf))
 
 export const list = read('admin.teams', admin, async (ctx, query: AdminTeamQuery): Promise<AdminTeamPage> => {
   const page = keyset({ createdAt: organizations.createdAt, name: organizations.name }, organizations.id, query, {
@@ -31,7 +31,7 @@ export const list = read('admin.teams', admin, async (ctx, query: AdminTeamQuery
   })
   const part = query.search?.trim()
   const filters = and(
-    listed,
+    isListedTeam,
     part ? or(contains(organizations.name, part), contains(organizations.slug, part)) : undefined,
     query.personal === undefined ? undefined : eq(organizations.personal, query.personal),
   )
@@ -44,20 +44,20 @@ export const list = read('admin.teams', admin, async (ctx, query: AdminTeamQuery
   return page.page(rows, query.total ? await ctx.db.$count(organizations, filters) : undefined)
 })
 
-async function find(ctx: Ctx, id: string): Promise<AdminTeam> {
+async function findTeam(ctx: Ctx, id: string): Promise<AdminTeam> {
   const [found] = await ctx.db
     .select(visible)
     .from(organizations)
-    .where(and(eq(organizations.id, id), listed))
+    .where(and(eq(organizations.id, id), isListedTeam))
   if (!found) throw notFound('organization', id)
   return found
 }
 
-async function detail(ctx: Ctx, id: string): Promise<AdminTeamDetail> {
-  const team = await find(ctx, id)
+async function teamDetail(ctx: Ctx, id: string): Promise<AdminTeamDetail> {
+  const team = await findTeam(ctx, id)
   const listOf = (most: number, which?: SQL) =>
     ctx.db
-      .select(members.visible)
+      .select(members.memberColumns)
       .from(memberships)
       .innerJoin(users, eq(users.id, memberships.userId))
       .where(and(eq(memberships.organizationId, id), which))
@@ -68,28 +68,32 @@ async function detail(ctx: Ctx, id: string): Promise<AdminTeamDetail> {
     projects: await ctx.db.$count(projects, and(eq(projects.organizationId, id), isNull(projects.deletedAt))),
     owners: await listOf(100, eq(memberships.role, 'owner')),
     people: await listOf(200),
-    can: canOfTeam(team),
+    can: teamPermissions(team),
   }
 }
 
-export const get = read('admin.team', admin, (ctx, { id }: { id: string }): Promise<AdminTeamDetail> => detail(ctx, id))
+export const get = read(
+  'admin.team',
+  admin,
+  (ctx, { id }: { id: string }): Promise<AdminTeamDetail> => teamDetail(ctx, id),
+)
 
 export const update = write(
   'admin.updateTeam',
   admin,
   async (ctx, { id, ...patch }: OrganizationPatch & { id: string }): Promise<AdminTeamDetail> => {
-    const before = await find(ctx, id)
+    const before = await findTeam(ctx, id)
     checkVersion(ctx, before)
     service.checkSettings(patch.settings)
-    await changeVersioned(ctx, organizations, {
+    await updateVersioned(ctx, organizations, {
       columns: { id: organizations.id, version: organizations.version },
       before,
       set: patch.name === undefined ? patch : { ...patch, name: patch.name.trim() },
       what: 'this team',
-      again: () => find(ctx, id),
+      again: () => findTeam(ctx, id),
     })
     ctx.emit(organizationUpdated, { subjectId: id, organizationId: id, data: { fields: Object.keys(patch) } })
-    return detail(ctx, id)
+    return teamDetail(ctx, id)
   },
   { versioned: true },
 )
@@ -98,9 +102,9 @@ export const remove = write(
   'admin.removeTeam',
   admin,
   async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
-    const team = await find(ctx, id)
+    const team = await findTeam(ctx, id)
     checkVersion(ctx, team)
-    return service.hide(ctx, team)
+    return service.softDeleteOrganization(ctx, team)
   },
   { destructive: true, versioned: true },
 )
@@ -140,32 +144,32 @@ type MemberChange = { id: string; userId: string; role: Role }
 
 export const addMember = write(
   'admin.addMember',
-  recentAdmin(FRESH),
+  recentAdmin(FRESH_MINUTES),
   async (ctx, input: MemberChange): Promise<Member> => {
-    const team = await find(ctx, input.id)
+    const team = await findTeam(ctx, input.id)
     const change = { userId: input.userId, did: (whom: string) => `added ${whom} as ${input.role}` }
-    return changeMembers(ctx, team, change, () => members.add(ctx, input))
+    return changeMembers(ctx, team, change, () => members.addMemberDirectly(ctx, input))
   },
 )
 
 export const setMemberRole = write(
   'admin.setMemberRole',
-  recentAdmin(FRESH),
+  recentAdmin(FRESH_MINUTES),
   async (ctx, input: MemberChange): Promise<Member> => {
-    const team = await find(ctx, input.id)
+    const team = await findTeam(ctx, input.id)
     const change = { userId: input.userId, did: (whom: string) => `gave ${whom} the role ${input.role}` }
-    return changeMembers(ctx, team, change, () => members.putRole(ctx, input))
+    return changeMembers(ctx, team, change, () => members.storeRole(ctx, input))
   },
 )
 
 export const removeMember = write(
   'admin.removeMember',
-  recentAdmin(FRESH),
+  recentAdmin(FRESH_MINUTES),
   async (
     ctx,
     { id, userId }: { id: string; userId: string },
   ): Promise<{ organizationId: string; userId: string; removed: true }> => {
-    const team = await find(ctx, id)
+    const team = await findTeam(ctx, id)
     const change = { userId, did: (whom: string) => `removed ${whom}` }
     return changeMembers(ctx, team, change, () => members.dropMember(ctx, team, userId))
   },

@@ -1,11 +1,11 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { issueSecret, openCode } from '../../auth/one-time-secrets.ts'
-import { admin, recentAdmin, refuse } from '../../auth/policy.ts'
+import { issueSecret, revealCode } from '../../auth/one-time-secrets.ts'
+import { admin, recentAdmin, throwIfRefused } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { RESET_MINUTES, resetMail } from '../accounts/messages.ts'
-import { endCredentials, endImpersonations, keepAnAdmin, removeOtherMethods } from '../accounts/people.ts'
+import { endCredentials, endImpersonations, removeOtherMethods, requireAnotherAdmin } from '../accounts/people.ts'
 import { startImpersonation } from '../accounts/sessions.ts'
 import { oneLine } from '../mail/message.ts'
 import { queueMail } from '../mail/service.ts'
@@ -24,9 +24,9 @@ import {
   userUnsuspended,
 } from '../users/events.ts'
 import type { User } from '../users/schema.ts'
-import { visible } from '../users/service.ts'
+import { userColumns } from '../users/service.ts'
 import { users } from '../users/table.ts'
-import { FRESH, RECENT, refusals } from './refusals.ts'
+import { FRESH_MINUTES, RECENT_MINUTES, refusals } from './refusals.ts'
 import type {
   AdminUser,
   Impersonation,
@@ -36,41 +36,41 @@ import type {
   SubscriptionSet,
   Suspend,
 } from './schema.ts'
-import { find } from './users.ts'
+import { findAdminUser } from './users.ts'
 
 /** Locks the user, so that the checks still hold at the commit. */
-async function target(ctx: Ctx, id: string): Promise<User> {
-  const [user] = await ctx.db.select(visible).from(users).where(eq(users.id, id)).for('no key update')
+async function lockUser(ctx: Ctx, id: string): Promise<User> {
+  const [user] = await ctx.db.select(userColumns).from(users).where(eq(users.id, id)).for('no key update')
   if (!user) throw notFound('user', id)
   return user
 }
 
-async function change(ctx: Ctx, { id }: User, set: Partial<typeof users.$inferInsert>): Promise<AdminUser> {
+async function changeUser(ctx: Ctx, { id }: User, set: Partial<typeof users.$inferInsert>): Promise<AdminUser> {
   await ctx.db
     .update(users)
     .set({ ...set, updatedAt: ctx.now, version: sql`${users.version} + 1` })
     .where(eq(users.id, id))
-  return find(ctx, id)
+  return findAdminUser(ctx, id)
 }
 
-const notifyUserOf = (ctx: Ctx, { id }: User, title: string, message: string): Promise<void> =>
+const sendSecurityNotice = (ctx: Ctx, { id }: User, title: string, message: string): Promise<void> =>
   notify(ctx, { userId: id, type: 'warning', reason: 'security', title, message })
 
 // ---- role and suspension
 
 export const setRole = write(
   'admin.setRole',
-  recentAdmin(RECENT),
+  recentAdmin(RECENT_MINUTES),
   async (ctx, { id, role }: { id: string; role: User['role'] }): Promise<AdminUser> => {
-    if (role === 'user') await keepAnAdmin(ctx, id)
-    const user = await target(ctx, id)
+    if (role === 'user') await requireAnotherAdmin(ctx, id)
+    const user = await lockUser(ctx, id)
     checkVersion(ctx, user)
-    if (user.role === role) return find(ctx, id)
+    if (user.role === role) return findAdminUser(ctx, id)
     // No one may act as an administrator, and a former administrator may not act as others.
     await endImpersonations(ctx, id)
-    const changed = await change(ctx, user, { role })
+    const changed = await changeUser(ctx, user, { role })
     ctx.emit(userRoleChanged, { subjectId: id, userId: id, data: { from: user.role, to: role } })
-    await notifyUserOf(
+    await sendSecurityNotice(
       ctx,
       user,
       role === 'admin' ? 'You are now an administrator' : 'You are no longer an administrator',
@@ -85,12 +85,12 @@ export const suspend = write(
   'admin.suspend',
   admin,
   async (ctx, { id, reason }: Suspend & { id: string }): Promise<AdminUser> => {
-    await keepAnAdmin(ctx, id)
-    const user = await target(ctx, id)
+    await requireAnotherAdmin(ctx, id)
+    const user = await lockUser(ctx, id)
     checkVersion(ctx, user)
-    if (user.status === 'suspended') return find(ctx, id)
+    if (user.status === 'suspended') return findAdminUser(ctx, id)
     await endCredentials(ctx, id)
-    const changed = await change(ctx, user, { status: 'suspended' })
+    const changed = await changeUser(ctx, user, { status: 'suspended' })
     ctx.emit(userSuspended, { subjectId: id, userId: id, data: reason === undefined ? {} : { reason } })
     return changed
   },
@@ -102,10 +102,10 @@ export const unsuspend = write(
   'admin.unsuspend',
   admin,
   async (ctx, { id }: { id: string }): Promise<AdminUser> => {
-    const user = await target(ctx, id)
+    const user = await lockUser(ctx, id)
     checkVersion(ctx, user)
-    if (user.status === 'active') return find(ctx, id)
-    const changed = await change(ctx, user, { status: 'active' })
+    if (user.status === 'active') return findAdminUser(ctx, id)
+    const changed = await changeUser(ctx, user, { status: 'active' })
     ctx.emit(userUnsuspended, { subjectId: id, userId: id })
     return changed
   },
@@ -117,15 +117,15 @@ export const unsuspend = write(
 /** A write, although its route is a GET: it is audited and notifies the user. */
 export const readCode = write(
   'admin.readCode',
-  recentAdmin(FRESH),
+  recentAdmin(FRESH_MINUTES),
   async (ctx, { id }: { id: string }): Promise<SentCode> => {
-    const user = await target(ctx, id)
-    refuse(refusals.readCode(ctx, user))
-    const found = await openCode(ctx, user.email)
+    const user = await lockUser(ctx, id)
+    throwIfRefused(refusals.readCode(ctx, user))
+    const found = await revealCode(ctx, user.email)
     if (!found)
       throw new AppError('not_found', 'This user has no valid code. They can request one on the sign-in page.')
     ctx.emit(userCodeRead, { subjectId: id, userId: id })
-    await notifyUserOf(
+    await sendSecurityNotice(
       ctx,
       user,
       'An administrator read your sign-in code',
@@ -142,19 +142,19 @@ export const readCode = write(
  */
 export const resetPassword = write(
   'admin.resetPassword',
-  recentAdmin(FRESH),
+  recentAdmin(FRESH_MINUTES),
   async (ctx, { id }: { id: string }): Promise<PasswordReset> => {
-    refuse(refusals.resetPassword(ctx, { id }))
-    const user = await target(ctx, id)
+    throwIfRefused(refusals.resetPassword(ctx, { id }))
+    const user = await lockUser(ctx, id)
     await endCredentials(ctx, id)
     // A stranger may have created the account. The administrator gives the link to the person whom they know.
     if (!user.emailVerifiedAt) await removeOtherMethods(ctx, id)
-    await change(ctx, user, { passwordHash: null })
+    await changeUser(ctx, user, { passwordHash: null })
     const mailed = ctx.app.config.SMTP_URL !== undefined
     const withLink = !mailed && !refusals.readCode(ctx, user)
     const data = { forced: true, ...(withLink && { linkReturned: true }) }
     ctx.emit(userPasswordReset, { subjectId: id, userId: id, data })
-    await notifyUserOf(
+    await sendSecurityNotice(
       ctx,
       user,
       'Your password was reset',
@@ -184,13 +184,13 @@ const onlyOperator =
 
 export const impersonate = write(
   'admin.impersonate',
-  recentAdmin(FRESH),
+  recentAdmin(FRESH_MINUTES),
   async (ctx, { id, reason }: { id: string; reason: string }): Promise<Impersonation> => {
-    const user = await target(ctx, id)
-    refuse(refusals.impersonate(ctx, user))
+    const user = await lockUser(ctx, id)
+    throwIfRefused(refusals.impersonate(ctx, user))
     const answer = await startImpersonation(ctx, user, userIdOf(ctx.actor))
     ctx.emit(userImpersonated, { subjectId: id, userId: id, data: { reason, until: answer.expiresAt } })
-    await notifyUserOf(
+    await sendSecurityNotice(
       ctx,
       user,
       'An administrator is acting as you',
@@ -207,7 +207,7 @@ export const notifyUser = write(
   'admin.notify',
   admin,
   async (ctx, { id, ...content }: NotificationContent & { id: string }): Promise<Announcement> => {
-    await find(ctx, id)
+    await findAdminUser(ctx, id)
     return announcements.send(ctx, { ...content, audience: { userIds: [id] } })
   },
 )
@@ -217,7 +217,7 @@ export const setPlan = write(
   'admin.setPlan',
   admin,
   async (ctx, { id, plan, status, organizationId }: Subscription & { id: string }): Promise<SubscriptionSet> => {
-    await find(ctx, id)
+    await findAdminUser(ctx, id)
     await requireKnownPlan(ctx, plan)
     const which = organizationId
       ? sql`exists (select 1 from ${memberships}

@@ -13,9 +13,9 @@ import { memberships, organizations } from '../organizations/table.ts'
 import { passkeys } from '../passkeys/table.ts'
 import { projects } from '../projects/table.ts'
 import { apiKeys, mcpTokens } from '../tokens/table.ts'
-import { visible as account } from '../users/service.ts'
+import { userColumns as account } from '../users/service.ts'
 import { loginSessions, users } from '../users/table.ts'
-import { canOfUser } from './refusals.ts'
+import { userPermissions } from './refusals.ts'
 import type {
   AdminUser,
   AdminUserDetail,
@@ -55,14 +55,14 @@ export const list = read('admin.users', admin, async (ctx, query: AdminUserQuery
   return page.page(rows, query.total ? await ctx.db.$count(users, filters) : undefined)
 })
 
-export async function find(ctx: Ctx, id: string): Promise<AdminUser> {
+export async function findAdminUser(ctx: Ctx, id: string): Promise<AdminUser> {
   const [found] = await ctx.db.select(visible).from(users).where(eq(users.id, id))
   if (!found) throw notFound('user', id)
   return found
 }
 
 export const get = read('admin.user', admin, async (ctx, { id }: { id: string }): Promise<AdminUserDetail> => {
-  const user = await find(ctx, id)
+  const user = await findAdminUser(ctx, id)
   const { db, now } = ctx
   const secrets = (table: typeof loginSessions | typeof apiKeys | typeof mcpTokens, counted?: SQL) =>
     db.$count(table, and(counted, eq(table.userId, id), isNull(table.revokedAt), gt(table.expiresAt, now)))
@@ -95,7 +95,7 @@ export const get = read('admin.user', admin, async (ctx, { id }: { id: string })
     passkeys: await db.$count(passkeys, eq(passkeys.userId, id)),
     providers: providers.map((p) => p.name).sort(),
   }
-  return { ...user, counts, signIn, can: await canOfUser(ctx, user) }
+  return { ...user, counts, signIn, can: await userPermissions(ctx, user) }
 })
 
 // ---- records of a user
@@ -110,7 +110,7 @@ export const projectsOf = read(
   'admin.userProjects',
   admin,
   async (ctx, { id, ...query }: Of<ListQuery>): Promise<UserProjectPage> => {
-    await find(ctx, id)
+    await findAdminUser(ctx, id)
     const page = keyset({ createdAt: projects.createdAt }, projects.id, query, { sort: 'createdAt' })
     const rows = await ctx.db
       .select({
@@ -137,7 +137,7 @@ export const notesOf = read(
   'admin.userNotes',
   admin,
   async (ctx, { id, ...query }: Of<ListQuery>): Promise<UserNotePage> => {
-    await find(ctx, id)
+    await findAdminUser(ctx, id)
     const page = keyset({ createdAt: notes.createdAt }, notes.id, query, { sort: 'createdAt' })
     const rows = await ctx.db
       .select({
@@ -162,7 +162,7 @@ export const sessionsOf = read(
   'admin.userSessions',
   admin,
   async (ctx, { id, ...query }: Of<ListQuery>): Promise<UserSessionPage> => {
-    await find(ctx, id)
+    await findAdminUser(ctx, id)
     const page = keyset({ createdAt: loginSessions.createdAt }, loginSessions.id, query, { sort: 'createdAt' })
     const own = eq(loginSessions.userId, id)
     const rows = await ctx.db
@@ -190,7 +190,7 @@ export const teamsOf = read(
   'admin.userTeams',
   admin,
   async (ctx, { id, ...query }: Of<UserTeamQuery>): Promise<UserTeamPage> => {
-    await find(ctx, id)
+    await findAdminUser(ctx, id)
     const page = keyset({ joinedAt: memberships.joinedAt, name: organizations.name }, organizations.id, query, {
       sort: 'joinedAt',
       order: 'asc',
@@ -217,7 +217,7 @@ export const issuesOf = read(
   'admin.userIssues',
   admin,
   async (ctx, { id, ...query }: Of<ReportedIssueQuery>): Promise<ReportedIssuePage> => {
-    await find(ctx, id)
+    await findAdminUser(ctx, id)
     return issues.listAll(ctx, { ...query, userId: id })
   },
 )

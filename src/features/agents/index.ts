@@ -1,9 +1,9 @@
 import type { Feature } from '../../feature.ts'
-import { removePersonal, retireOfMember } from './account.ts'
+import { archiveAgentsOfMember, removePersonalAgents } from './account.ts'
 import * as events from './events.ts'
-import { countForPlan } from './of-token.ts'
 import { agentRecord } from './record.ts'
 import { agentRoutes } from './routes.ts'
+import { countAgentsForPlan } from './token-agents.ts'
 import { agentTools } from './tools.ts'
 
 export const agents: Feature = {
@@ -11,5 +11,5 @@ export const agents: Feature = {
   routes: agentRoutes,
   tools: agentTools,
   records: [agentRecord],
-  hooks: [removePersonal, retireOfMember, countForPlan],
+  hooks: [removePersonalAgents, archiveAgentsOfMember, countAgentsForPlan],
 }

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { personal, type RecordKind } from '../../records/kind.ts'
-import { detail } from './detail.ts'
+import { personalOwner, type RecordKind } from '../../records/kind.ts'
+import { getAgentDetail } from './detail.ts'
 import { agentDeleted } from './events.ts'
 import { visibleTo } from './rows.ts'
 import { listFor } from './service.ts'
@@ -17,13 +17,13 @@ export const agentRecord: RecordKind<Ctx> = {
   deleted: agentDeleted,
   key: agents.slug,
   ownerId: agents.createdById,
-  search: { text: sql`concat_ws(e'\n\n', ${agents.role}, ${agents.persona})`, userId: personal(agents) },
+  search: { text: sql`concat_ws(e'\n\n', ${agents.role}, ${agents.persona})`, userId: personalOwner(agents) },
   resource: {
     title: 'Agent',
     references: 'Slug or id',
     tool: 'get_agent',
     read: async (ctx, ref) => {
-      const { can: _, ...agent } = await detail(ctx, { ref })
+      const { can: _, ...agent } = await getAgentDetail(ctx, { ref })
       return agent
     },
     list: (ctx, limit) => listFor(ctx, { limit }),

@@ -1,6 +1,6 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { object, text } from '../../schema.ts'
-import { detail } from './detail.ts'
+import { getAgentDetail } from './detail.ts'
 import {
   Agent,
   AgentCreate,
@@ -22,18 +22,22 @@ export const agentRoutes = (http: Http) =>
       query: AgentQuery,
       response: AgentPage,
     })
-    .post('/api/agents', async ({ ctx, body, set }) => created(set, '/api/agents', await agents.create(ctx, body)), {
-      ...on(agents.create, 'Create an agent'),
-      body: AgentCreate,
-      response: { 201: Agent },
-    })
+    .post(
+      '/api/agents',
+      async ({ ctx, body, set }) => respondCreated(set, '/api/agents', await agents.create(ctx, body)),
+      {
+        ...on(agents.create, 'Create an agent'),
+        body: AgentCreate,
+        response: { 201: Agent },
+      },
+    )
     .get('/api/agents/public/:slug', ({ ctx, params }) => agents.getPublic(ctx, params), {
       ...on(agents.getPublic, 'Read a public agent'),
       params: object({ slug: text(80, { example: 'reviewer-x7k2p9' }) }),
       response: PublicAgent,
     })
-    .get('/api/agents/:id', ({ ctx, params }) => detail(ctx, { ref: params.id }), {
-      ...on(detail, 'Get an agent with its recent activity, memories and open tasks'),
+    .get('/api/agents/:id', ({ ctx, params }) => getAgentDetail(ctx, { ref: params.id }), {
+      ...on(getAgentDetail, 'Get an agent with its recent activity, memories and open tasks'),
       params: AgentRef,
       response: AgentDetail,
     })

@@ -5,7 +5,7 @@ import { findShared, visibleTo as sharedVisibleTo } from '../organizations/shari
 import type { Agent } from './schema.ts'
 import { agents } from './table.ts'
 
-export const listed = {
+export const agentItemColumns = {
   id: agents.id,
   createdAt: agents.createdAt,
   updatedAt: agents.updatedAt,
@@ -22,11 +22,11 @@ export const listed = {
   scope: agents.scope,
   status: agents.status,
 }
-export const visible = { ...listed, persona: agents.persona, systemPrompt: agents.systemPrompt }
+export const agentColumns = { ...agentItemColumns, persona: agents.persona, systemPrompt: agents.systemPrompt }
 
 /** A credential that is limited to projects sees no agent but its own. */
 export const visibleTo = (rights: Rights): SQL => sharedVisibleTo(agents, rights, ({ agent }) => eq(agents.id, agent))
 
 /** Finds an agent by id, slug or the unique beginning of its id. `findVisibleAgent` also finds it by its name. */
-export const findByReference = (ctx: Ctx, ref: string): Promise<Agent> =>
-  findShared(ctx, agents, visible, { noun: 'agent', ref, visible: visibleTo(rightsOf(ctx.actor)) })
+export const findAgentByReference = (ctx: Ctx, ref: string): Promise<Agent> =>
+  findShared(ctx, agents, agentColumns, { noun: 'agent', ref, visible: visibleTo(rightsOf(ctx.actor)) })

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { memoryScopes } from '../../records/names.ts'
 import { Author, scopes } from '../../records/scopes.ts'
-import { priorities, statuses } from '../../records/work.ts'
+import { priorities, statuses } from '../../records/task-states.ts'
 import {
   array,
   bool,

@@ -1,25 +1,25 @@
 import { eq } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { anyone, atLeast, member, memberOrAlone, ofTeam } from '../../auth/policy.ts'
+import { anyone, isAtLeast, member, memberOrAlone, wholeTeam } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { matches } from '../../db/columns.ts'
 import { AppError, invalid } from '../../errors.ts'
-import { nameMoved } from '../../records/changed.ts'
 import { keyset } from '../../records/page.ts'
-import { changeVersioned } from '../../records/rows.ts'
+import { updateVersioned } from '../../records/rows.ts'
 import type { Scope } from '../../records/scopes.ts'
-import { named } from '../../text/quoted.ts'
+import { emitMoved } from '../../records/synced-changes.ts'
+import { quoteName } from '../../text/quoting.ts'
 import { slugify } from '../../text/text.ts'
 import { requirePlanRoom } from '../organizations/plans.ts'
 import {
+  findPublicRow,
   findToRestore,
   listShared,
-  partsOf,
-  placeOf,
-  publicOne,
+  ownerFor,
   requireWriter,
+  scopeConditions,
   teamScopes,
 } from '../organizations/sharing.ts'
 import * as projects from '../projects/rows.ts'
@@ -28,8 +28,7 @@ import * as skills from '../skills/service.ts'
 import { agentCreated, agentDeleted, agentRestored, agentUpdated } from './events.ts'
 import { onAgentRemoved, onAgentRestored } from './hooks.ts'
 import { findVisibleAgent } from './names.ts'
-import { personOf } from './of-token.ts'
-import { findByReference, listed, visible, visibleTo } from './rows.ts'
+import { agentColumns, agentItemColumns, findAgentByReference, visibleTo } from './rows.ts'
 import {
   type Agent,
   type AgentCreate,
@@ -42,16 +41,17 @@ import {
   type PublicAgent,
 } from './schema.ts'
 import { agents } from './table.ts'
+import { personOfAgent } from './token-agents.ts'
 
-export const changing = ofTeam(memberOrAlone('agents:write'))
+export const agentWriteRule = wholeTeam(memberOrAlone('agents:write'))
 
 function page(ctx: Ctx, query: AgentQuery, from: readonly Scope[]): Promise<AgentPage> {
   const sort = { updatedAt: agents.updatedAt, createdAt: agents.createdAt, name: agents.name }
   return listShared<AgentItem>(ctx, agents, {
-    columns: listed,
+    columns: agentItemColumns,
     visible: visibleTo(rightsOf(ctx.actor)),
     page: keyset(sort, agents.id, query, { sort: 'updatedAt' }),
-    parts: partsOf(ctx, agents, from),
+    parts: scopeConditions(ctx, agents, from),
     filters: [
       query.scope && eq(agents.scope, query.scope),
       query.status === 'all' ? undefined : eq(agents.status, query.status ?? 'active'),
@@ -77,17 +77,17 @@ export const listFor = read(
   member('agents:read'),
   async (ctx, { project, ...query }: AgentQuery & { project?: string }): Promise<AgentPage> => {
     if (project === undefined) return page(ctx, query, teamScopes(ctx.actor))
-    const { organizationId } = await projects.find(ctx, project)
+    const { organizationId } = await projects.findProject(ctx, project)
     return page({ ...ctx, actor: { ...ctx.actor, organizationId } }, query, ['team'])
   },
 )
 
 export const create = write(
   'agents.create',
-  changing,
+  agentWriteRule,
   async (ctx, input: AgentCreate & { id?: string }): Promise<Agent> => {
     checkPrompt(input.systemPrompt)
-    const place = placeOf(ctx, 'agent', input.scope)
+    const place = ownerFor(ctx, 'agent', input.scope)
     await requireRoomFor(ctx, { ...place, status: 'active' })
     const [agent] = await ctx.db
       .insert(agents)
@@ -107,20 +107,20 @@ export const create = write(
         createdAt: ctx.now,
         updatedAt: ctx.now,
       })
-      .returning(visible)
+      .returning(agentColumns)
     if (!agent) throw new Error('insert returned nothing')
-    ctx.emit(agentCreated, about(agent))
+    ctx.emit(agentCreated, agentEvent(agent))
     return agent
   },
 )
 
 export const update = write(
   'agents.update',
-  changing,
+  agentWriteRule,
   async (ctx, { ref, ...patch }: AgentPatch & { ref: string }): Promise<Agent> => {
-    const before = await writable(ctx, ref)
+    const before = await findWritableAgent(ctx, ref)
     checkPrompt(patch.systemPrompt)
-    const place = patch.scope === undefined ? before : placeOf(ctx, 'agent', patch.scope, before)
+    const place = patch.scope === undefined ? before : ownerFor(ctx, 'agent', patch.scope, before)
     const { organizationId, scope } = place
     // The caller must be able to write in the new scope too, so that they can undo the change.
     requireWriter(ctx, 'agent', { ...before, organizationId, scope })
@@ -130,12 +130,12 @@ export const update = write(
     const wanted = patch.skills
       ? await skillsFor(ctx, place, patch.skills, moved ? [] : before.skills)
       : moved
-        ? fitting(place, await skills.byIds(ctx, before.skills))
+        ? requireVisibleSkills(place, await skills.findSkillsByIds(ctx, before.skills))
         : before.skills
     const name = patch.name === undefined ? {} : { name: patch.name.trim() }
-    const after = await change(ctx, before, { ...patch, ...name, skills: wanted, organizationId, scope })
-    ctx.emit(agentUpdated, about(after, { fields: Object.keys(patch) }))
-    nameMoved(ctx, 'agent', after.id, about(before), about(after))
+    const after = await changeAgent(ctx, before, { ...patch, ...name, skills: wanted, organizationId, scope })
+    ctx.emit(agentUpdated, agentEvent(after, { fields: Object.keys(patch) }))
+    emitMoved(ctx, 'agent', after.id, agentEvent(before), agentEvent(after))
     return after
   },
   { versioned: true },
@@ -143,14 +143,14 @@ export const update = write(
 
 export const remove = write(
   'agents.remove',
-  changing,
+  agentWriteRule,
   async (ctx, { ref, archiveMemory = false }: { ref: string; archiveMemory?: boolean }): Promise<AgentDeleted> => {
-    const before = await writable(ctx, ref)
-    const after = await change(ctx, before, { deletedAt: ctx.now })
+    const before = await findWritableAgent(ctx, ref)
+    const after = await changeAgent(ctx, before, { deletedAt: ctx.now })
     const removed = await onAgentRemoved.call(ctx, { agent: before, keepMemories: archiveMemory })
     const count = removed.reduce((sum, { memories = 0 }) => sum + memories, 0)
     const memories = { count, kept: archiveMemory }
-    ctx.emit(agentDeleted, about(after, { memories }))
+    ctx.emit(agentDeleted, agentEvent(after, { memories }))
     return { id: before.id, deleted: true, memories }
   },
   { destructive: true, versioned: true },
@@ -159,21 +159,21 @@ export const remove = write(
 /** Restores an agent with the memories that were deleted with it. */
 export const restore = write(
   'agents.restore',
-  changing,
+  agentWriteRule,
   async (ctx, { ref }: { ref: string }): Promise<Agent> => {
-    const { row: before, deletedAt } = await findToRestore<Agent>(ctx, agents, visible, 'agent', ref, agentDeleted)
+    const { row: before, deletedAt } = await findToRestore<Agent>(ctx, agents, agentColumns, 'agent', ref, agentDeleted)
     checkVersion(ctx, before)
     if (deletedAt === null) return before
     await requireRoomFor(ctx, before)
-    const after = await change(ctx, before, { deletedAt: null })
+    const after = await changeAgent(ctx, before, { deletedAt: null })
     await onAgentRestored.call(ctx, { agent: before, deletedAt })
-    ctx.emit(agentRestored, about(after))
+    ctx.emit(agentRestored, agentEvent(after))
     return after
   },
   { idempotent: true, versioned: true },
 )
 
-const published = {
+const publicColumns = {
   name: agents.name,
   slug: agents.slug,
   role: agents.role,
@@ -191,14 +191,14 @@ export const getPublic = read(
   'agents.getPublic',
   anyone,
   async (ctx, { slug }: { slug: string }): Promise<PublicAgent> => {
-    const agent = await publicOne<Omit<PublicAgent, 'skills' | 'author'> & { skills: string[] }>(
+    const agent = await findPublicRow<Omit<PublicAgent, 'skills' | 'author'> & { skills: string[] }>(
       ctx,
       agents,
-      published,
+      publicColumns,
       'agent',
       slug,
     )
-    const open = (await skills.byIds(ctx, agent.skills)).filter((skill) => skill.scope === 'public')
+    const open = (await skills.findSkillsByIds(ctx, agent.skills)).filter((skill) => skill.scope === 'public')
     return { ...agent, skills: open.map(({ name, slug }) => ({ name, slug })) }
   },
 )
@@ -216,7 +216,7 @@ function checkPrompt(prompt: string | null | undefined): void {
     throw invalid('/systemPrompt', 'systemPrompt exceeds 64 KiB.', 'too_long')
 }
 
-async function writable(ctx: Ctx, ref: string): Promise<Agent> {
+async function findWritableAgent(ctx: Ctx, ref: string): Promise<Agent> {
   // Not by a part of its name: a change or deletion must not hit another one.
   const found = await findVisibleAgent(ctx, ref, 'whole')
   requireWriter(ctx, 'agent', found)
@@ -228,12 +228,12 @@ async function writable(ctx: Ctx, ref: string): Promise<Agent> {
 /** Only the person or an admin may change the agent of a person's token: deleting it ends its work. */
 export async function requireOwnOrAdmin(ctx: Ctx, { id, name, organizationId }: Agent): Promise<void> {
   const role = organizationId && ctx.actor.memberships.get(organizationId)
-  if (role && atLeast(role, 'admin')) return
-  const person = await personOf(ctx, id)
+  if (role && isAtLeast(role, 'admin')) return
+  const person = await personOfAgent(ctx, id)
   if (person && person.id !== ctx.actor.userId)
     throw new AppError(
       'forbidden',
-      `${named(name)} works for ${named(person.name)}. Only they or an admin can change it.`,
+      `${quoteName(name)} works for ${quoteName(person.name)}. Only they or an admin can change it.`,
     )
 }
 
@@ -247,12 +247,13 @@ async function skillsFor(
   has: readonly string[] = [],
 ): Promise<string[]> {
   const ids: string[] = []
-  for (const ref of refs) ids.push(...(has.includes(ref) ? [ref] : fitting(place, [await skills.find(ctx, ref)])))
+  for (const ref of refs)
+    ids.push(...(has.includes(ref) ? [ref] : requireVisibleSkills(place, [await skills.findSkill(ctx, ref)])))
   return [...new Set(ids)]
 }
 
 /** Requires that everyone who sees the agent can read its skills. */
-function fitting({ organizationId, scope }: AgentScope, wanted: readonly SkillItem[]): string[] {
+function requireVisibleSkills({ organizationId, scope }: AgentScope, wanted: readonly SkillItem[]): string[] {
   const hidden = wanted.find(
     (skill) =>
       scope !== 'personal' &&
@@ -267,16 +268,16 @@ function fitting({ organizationId, scope }: AgentScope, wanted: readonly SkillIt
   return wanted.map((skill) => skill.id)
 }
 
-const change = (ctx: Ctx, before: Agent, set: Partial<typeof agents.$inferInsert>): Promise<Agent> =>
-  changeVersioned(ctx, agents, {
-    columns: visible,
+const changeAgent = (ctx: Ctx, before: Agent, set: Partial<typeof agents.$inferInsert>): Promise<Agent> =>
+  updateVersioned(ctx, agents, {
+    columns: agentColumns,
     before,
     set,
     what: 'this agent',
-    again: () => findByReference(ctx, before.id),
+    again: () => findAgentByReference(ctx, before.id),
   })
 
-const about = <D extends object>(agent: Agent, data?: D) => ({
+const agentEvent = <D extends object>(agent: Agent, data?: D) => ({
   subjectId: agent.id,
   organizationId: agent.organizationId,
   userId: agent.organizationId ? null : agent.createdById,

@@ -1,11 +1,11 @@
 import type { Ctx } from '../../action.ts'
-import { checked, type Synced, split } from '../../records/sync.ts'
-import { visible } from './rows.ts'
+import { type SyncRules, splitFields, validateFields } from '../../records/sync.ts'
+import { agentColumns } from './rows.ts'
 import { AgentCreate, AgentPatch } from './schema.ts'
 import { create, remove, restore, update } from './service.ts'
 
-export const agentSync: Synced<Ctx> = {
-  columns: visible,
+export const agentSync: SyncRules<Ctx> = {
+  columns: agentColumns,
   fields: {
     name: 'value',
     role: 'value',
@@ -19,11 +19,11 @@ export const agentSync: Synced<Ctx> = {
     status: 'value',
   },
   create: async (ctx, id, fields) => {
-    const { now, later } = split(fields, (name) => name === 'status')
-    await create(ctx, { ...checked(AgentCreate, now), id })
-    if (later.status === 'archived') await update(ctx, { ...checked(AgentPatch, later), ref: id })
+    const { now, later } = splitFields(fields, (name) => name === 'status')
+    await create(ctx, { ...validateFields(AgentCreate, now), id })
+    if (later.status === 'archived') await update(ctx, { ...validateFields(AgentPatch, later), ref: id })
   },
-  update: (ctx, { id }, fields) => update(ctx, { ...checked(AgentPatch, fields), ref: id }),
+  update: (ctx, { id }, fields) => update(ctx, { ...validateFields(AgentPatch, fields), ref: id }),
   remove: (ctx, { id }) => remove(ctx, { ref: id }),
   restore: (ctx, { id }) => restore(ctx, { ref: id }),
 }

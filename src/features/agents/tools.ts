@@ -1,8 +1,8 @@
 import { agent, expectedVersion, listing, project, query } from '../../mcp/arguments.ts'
-import { happened, pick, tool } from '../../mcp/tool.ts'
+import { feedLine, pick, tool } from '../../mcp/tool.ts'
 import { memoryScopes } from '../../records/names.ts'
 import { array, bool, object, oneOf, optional, text, title } from '../../schema.ts'
-import { detail } from './detail.ts'
+import { getAgentDetail } from './detail.ts'
 import { type Agent, AgentCreate, type AgentItem, agentStatuses } from './schema.ts'
 import * as agents from './service.ts'
 
@@ -12,14 +12,14 @@ const configuration = { role, skills, memoryScope: optional(oneOf(memoryScopes))
 const listedAs = { skills: array(text(100), 50) }
 
 /** The fields by which a caller chooses an agent. */
-const item = ({ slug, name, role, model, status }: AgentItem) => ({
+const agentItem = ({ slug, name, role, model, status }: AgentItem) => ({
   slug,
   name,
   role,
   model,
   status: status === 'active' ? null : status,
 })
-const made = (agent: Agent) => pick(agent, 'slug', 'version')
+const agentResult = (agent: Agent) => pick(agent, 'slug', 'version')
 
 export const agentTools = [
   tool({
@@ -31,7 +31,7 @@ export const agentTools = [
     listedAs,
     action: agents.create,
     with: (input) => input,
-    show: made,
+    show: agentResult,
   }),
   tool({
     name: 'list_agents',
@@ -46,7 +46,7 @@ export const agentTools = [
     }),
     action: agents.listFor,
     with: ({ query, ...input }) => ({ limit: 20, ...input, search: query, total: true }),
-    show: ({ items, ...page }) => ({ items: items.map(item), ...page }),
+    show: ({ items, ...page }) => ({ items: items.map(agentItem), ...page }),
   }),
   tool({
     name: 'get_agent',
@@ -54,9 +54,9 @@ export const agentTools = [
     description: 'Get an agent with its prompt, memories, activity and open tasks.',
     toolset: 'agents',
     input: object({ agent }),
-    action: detail,
+    action: getAgentDetail,
     with: ({ agent }) => ({ ref: agent }),
-    show: ({ recentActivity, can: _, ...agent }) => ({ ...agent, recentActivity: recentActivity.map(happened) }),
+    show: ({ recentActivity, can: _, ...agent }) => ({ ...agent, recentActivity: recentActivity.map(feedLine) }),
   }),
   tool({
     name: 'update_agent',
@@ -73,7 +73,7 @@ export const agentTools = [
     listedAs,
     action: agents.update,
     with: ({ agent, expectedVersion: _, ...patch }) => ({ ref: agent, ...patch }),
-    show: made,
+    show: agentResult,
   }),
   tool({
     name: 'delete_agent',

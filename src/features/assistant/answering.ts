@@ -1,25 +1,25 @@
 import { sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
-import { inOrganization } from '../../auth/actor.ts'
+import { switchOrganization } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
 import { AppError } from '../../errors.ts'
-import { ChatRefused, converse, type ToolCall, type Turn, type Usage } from '../../outside/chat.ts'
+import { ChatRefused, type ChatTurn, type ChatUsage, streamChat, type ToolCall } from '../../outside/chat.ts'
 import { visibleText } from '../../text/text.ts'
-import { tokensOf } from '../../text/token-estimate.ts'
-import { ifMissing } from '../agents/names.ts'
-import { CitedText } from '../search/cited.ts'
+import { estimateTokens } from '../../text/token-estimate.ts'
+import { undefinedIfNotFound } from '../agents/names.ts'
+import { CitedText } from '../search/citations.ts'
 import { chatAnswered } from './events.ts'
 import type { OpenFiles } from './files.ts'
 import { addUsage } from './limits.ts'
-import { offersFor, runTool } from './model-tools.ts'
-import { turnsFor, WithoutThoughts } from './prompt.ts'
-import { type Asker, about, askerIn, find, own, writing } from './rows.ts'
-import type { AiSession, Listener, Message, Proposal } from './schema.ts'
+import { runTool, toolsFor } from './model-tools.ts'
+import { buildTurns, ThoughtFilter } from './prompt.ts'
+import { type Asker, chatEvent, chatWriteRule, findChat, isOwnChat, narrowAsker } from './rows.ts'
+import type { AiSession, AnswerListener, Message, Proposal } from './schema.ts'
 import type { Sources } from './sources.ts'
 import { aiMessages, aiSessions } from './table.ts'
 
 /** A stored question with the sources for its answer. */
-export interface Prepared {
+export interface PreparedQuestion {
   /** The id that the answer gets. */
   answerId: string
   session: AiSession
@@ -45,17 +45,17 @@ const NOTHING = 'No record that you can read matches the question.'
 const plainServers = new WeakSet<Config>()
 
 /** Writes the answer to one question, and stores it however it ends. */
-export class Answer {
+export class AnswerWriter {
   readonly proposals: Proposal[] = []
   /** Characters that the model wrote. */
   #length = 0
   readonly #text: CitedText
-  #usage: Usage | undefined
+  #usage: ChatUsage | undefined
   #spent = ''
   #calls = 0
   #isTooLong = false
   #isPlain: boolean
-  #turns: Turn[] = []
+  #turns: ChatTurn[] = []
   readonly #signal: AbortSignal
   readonly #limit: AbortSignal
   /** Number of sources in the prompt. The model gets later ones as results of its tools. */
@@ -63,8 +63,8 @@ export class Answer {
 
   constructor(
     private readonly ctx: Ctx,
-    private readonly prepared: Prepared,
-    private readonly emit: Listener,
+    private readonly prepared: PreparedQuestion,
+    private readonly emit: AnswerListener,
   ) {
     this.#isPlain = plainServers.has(ctx.app.config)
     this.#first = prepared.sources.all.length
@@ -113,7 +113,7 @@ export class Answer {
     const usage = isAsked
       ? this.#usage
         ? { ...this.#usage, estimated: false }
-        : { prompt: tokensOf(this.#spent), completion: tokensOf(this.#text.text), estimated: true }
+        : { prompt: estimateTokens(this.#spent), completion: estimateTokens(this.#text.text), estimated: true }
       : null
     const message: Message = {
       id: answerId,
@@ -166,23 +166,23 @@ export class Answer {
   async #ask(withTools: boolean): Promise<ToolCall[]> {
     const { config } = this.ctx.app
     const { question, sources, card, history, files } = this.prepared
-    const turns = turnsFor({
+    const turns = buildTurns({
       ...{ question, card, history, withTools, materials: sources.all.slice(0, this.#first) },
       room: config.CHAT_CONTEXT_TOKENS,
       share: this.#isTooLong ? 0.5 : 1,
     })
     const conversation = {
       turns: [...turns, ...this.#turns],
-      ...(withTools && { tools: offersFor(files !== undefined) }),
+      ...(withTools && { tools: toolsFor(files !== undefined) }),
       ...(!this.#isPlain && { maxTokens: ANSWER_TOKENS }),
     }
-    const thoughts = new WithoutThoughts()
+    const thoughts = new ThoughtFilter()
     let calls: ToolCall[] = []
     this.#spent += JSON.stringify(conversation.turns)
-    for await (const part of converse(config, conversation, this.#signal)) {
+    for await (const part of streamChat(config, conversation, this.#signal)) {
       if ('text' in part) this.#say(thoughts.take(part.text))
       else if ('calls' in part) calls = withTools ? part.calls : []
-      else this.#usage = sum(this.#usage, part.usage)
+      else this.#usage = sumUsage(this.#usage, part.usage)
       if (this.#length > ANSWER_TEXT) {
         this.#say('…')
         return []
@@ -195,7 +195,7 @@ export class Answer {
   #say(text: string): void {
     const visible = visibleText(text)
     this.#length += visible.length
-    this.#emitText(this.#text.take(visible))
+    this.#emitText(this.#text.append(visible))
   }
 
   #end(): void {
@@ -225,7 +225,7 @@ export class Answer {
 
   async #renewed(): Promise<Asker> {
     const { app, actor } = this.ctx
-    const found = await app.auth.again(actor)
+    const found = await app.auth.renew(actor)
     if (!('actor' in found))
       throw new AppError(
         'unauthenticated',
@@ -233,23 +233,23 @@ export class Answer {
       )
     const { organizationId } = actor
     const isThere = organizationId !== null && found.actor.memberships.has(organizationId)
-    const renewed = isThere ? inOrganization(found.actor, organizationId) : found.actor
-    return askerIn({ ...this.ctx, actor: renewed }, this.prepared.session)
+    const renewed = isThere ? switchOrganization(found.actor, organizationId) : found.actor
+    return narrowAsker({ ...this.ctx, actor: renewed }, this.prepared.session)
   }
 }
 
-const sum = (a: Usage | undefined, b: Usage): Usage =>
+const sumUsage = (a: ChatUsage | undefined, b: ChatUsage): ChatUsage =>
   a ? { prompt: a.prompt + b.prompt, completion: a.completion + b.completion } : b
 
 /** Stores an answer, unless its chat was deleted meanwhile. */
-const storeAnswer = write('assistant.storeAnswer', writing, async (ctx, message: Message): Promise<void> => {
+const storeAnswer = write('assistant.storeAnswer', chatWriteRule, async (ctx, message: Message): Promise<void> => {
   if (message.usage) await addUsage(ctx, message.usage.prompt + message.usage.completion)
-  const found = await find(ctx, message.sessionId).catch(ifMissing)
+  const found = await findChat(ctx, message.sessionId).catch(undefinedIfNotFound)
   if (!found) return
   await ctx.db.insert(aiMessages).values(message)
-  ctx.emit(chatAnswered, about(ctx, message.sessionId))
+  ctx.emit(chatAnswered, chatEvent(ctx, message.sessionId))
   await ctx.db
     .update(aiSessions)
     .set({ updatedAt: ctx.now, version: sql`${aiSessions.version} + 1` })
-    .where(own(ctx, message.sessionId))
+    .where(isOwnChat(ctx, message.sessionId))
 })

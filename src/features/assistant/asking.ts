@@ -9,20 +9,29 @@ import { mayRead } from '../../records/readable.ts'
 import * as repositories from '../repositories/rows.ts'
 import { get as getRepository } from '../repositories/service.ts'
 import { writeBrief } from '../sessions/brief.ts'
-import { Answer, type Prepared } from './answering.ts'
+import { AnswerWriter, type PreparedQuestion } from './answering.ts'
 import { chatAsked } from './events.ts'
 import { openFiles } from './files.ts'
-import { countQuestion, turnsOf } from './limits.ts'
-import { type Asker, about, askerIn, find, message, own, requireEnabled, writing } from './rows.ts'
+import { answerSlotsOf, countQuestion } from './limits.ts'
+import {
+  type Asker,
+  chatEvent,
+  chatWriteRule,
+  findChat,
+  isOwnChat,
+  messageColumns,
+  narrowAsker,
+  requireEnabled,
+} from './rows.ts'
 import {
   type AiSession,
+  type AnswerListener,
   type ChatCreate,
   CONTENT_BYTES,
-  type Listener,
   type Message,
   type MessageCreate,
 } from './schema.ts'
-import { insert } from './sessions.ts'
+import { insertChat } from './sessions.ts'
 import { recordsFor, Sources } from './sources.ts'
 import { aiMessages, aiSessions } from './table.ts'
 
@@ -33,7 +42,7 @@ const FEWER_PASSAGES = 4
 const CARD_TOKENS = 600
 
 /** An answer that is being written, or one that was stored before. */
-export interface Asked {
+export interface StartedAnswer {
   /** Where the answer is read, once it is stored. */
   path: string
   answer: Promise<Message>
@@ -43,35 +52,39 @@ interface Question {
   content: string
   kinds?: SearchName[]
   paths?: string[]
-  emit: Listener
+  emit: AnswerListener
 }
 
 /** Asks a question in a chat. Returns once the question is accepted, while the answer is still being written. */
 export const ask = flow(
   'assistant.ask',
-  writing,
-  async (ctx, { id, ...question }: MessageCreate & { id: string; emit: Listener }, keyed): Promise<Asked> =>
-    begin(ctx, keyed, await find(ctx, id), question),
+  chatWriteRule,
+  async (
+    ctx,
+    { id, ...question }: MessageCreate & { id: string; emit: AnswerListener },
+    keyed,
+  ): Promise<StartedAnswer> => beginAnswer(ctx, keyed, await findChat(ctx, id), question),
   { outside: true },
 )
 
 /** Asks about a repository, in a chat that is bound to it; by default in a new one. */
-export const chat = flow(
+export const askRepository = flow(
   'assistant.chat',
-  writing,
+  chatWriteRule,
   async (
     ctx,
-    { ref, prompt, sessionId, emit }: ChatCreate & { ref: string; emit: Listener },
+    { ref, prompt, sessionId, emit }: ChatCreate & { ref: string; emit: AnswerListener },
     keyed,
-  ): Promise<Asked> => {
+  ): Promise<StartedAnswer> => {
     await requireEnabled(ctx)
     const { id, organizationId, projectId } = await getRepository(ctx, { ref })
     const question = { content: prompt, emit }
-    if (sessionId === undefined) return begin(ctx, keyed, { organizationId, projectId, repositoryId: id }, question)
-    const session = await find(ctx, sessionId)
+    if (sessionId === undefined)
+      return beginAnswer(ctx, keyed, { organizationId, projectId, repositoryId: id }, question)
+    const session = await findChat(ctx, sessionId)
     if (session.repositoryId !== id)
       throw invalid('/sessionId', 'This chat is not about this repository. Use another chat, or leave sessionId out.')
-    return begin(ctx, keyed, session, question)
+    return beginAnswer(ctx, keyed, session, question)
   },
   { outside: true },
 )
@@ -79,25 +92,39 @@ export const chat = flow(
 /** A chat, or where a new one will be. */
 type Place = Pick<AiSession, 'organizationId' | 'projectId' | 'repositoryId'> & { id?: string }
 
-async function begin(ctx: Ctx, keyed: Ctx, place: Place, { emit, ...question }: Question): Promise<Asked> {
+async function beginAnswer(
+  ctx: Ctx,
+  keyed: Ctx,
+  place: Place,
+  { emit, ...question }: Question,
+): Promise<StartedAnswer> {
   if (Buffer.byteLength(question.content) > CONTENT_BYTES)
     throw invalid('/content', `The question is larger than ${CONTENT_BYTES >> 10} KiB.`, 'too_long')
   if (question.paths?.length && !place.repositoryId)
     throw invalid('/paths', 'paths works only in a chat about a repository.')
   const input = { ...question, place: placeOf(place) }
-  if (await isKnown(keyed)) return earlier(ctx, await storeQuestion(keyed, input), emit)
-  const leave = ctx.app.config.CHAT_URL ? await enter(ctx) : () => undefined
+  if (await isKeyUsed(keyed)) return findEarlierAnswer(ctx, await storeQuestion(keyed, input), emit)
+  const leave = ctx.app.config.CHAT_URL ? await enterQueue(ctx) : () => undefined
   try {
-    const gathered = await gather(ctx, place, question)
+    const gathered = await gatherSources(ctx, place, question)
     const stored = await storeQuestion(keyed, input)
     // Another request with this key was faster.
-    if (!fresh.delete(stored.answerId)) {
+    if (!unwrittenAnswers.delete(stored.answerId)) {
       leave()
-      return await earlier(ctx, stored, emit)
+      return await findEarlierAnswer(ctx, stored, emit)
     }
-    const [session, history] = await Promise.all([find(ctx, stored.sessionId), place.id ? historyOf(ctx, stored) : []])
-    const prepared: Prepared = { ...gathered, session, history, question: question.content, answerId: stored.answerId }
-    return { path: pathOf(stored), answer: new Answer(ctx, prepared, emit).write().finally(leave) }
+    const [session, history] = await Promise.all([
+      findChat(ctx, stored.sessionId),
+      place.id ? historyOf(ctx, stored) : [],
+    ])
+    const prepared: PreparedQuestion = {
+      ...gathered,
+      session,
+      history,
+      question: question.content,
+      answerId: stored.answerId,
+    }
+    return { path: pathOf(stored), answer: new AnswerWriter(ctx, prepared, emit).write().finally(leave) }
   } catch (error) {
     leave()
     throw error
@@ -108,8 +135,8 @@ const placeOf = ({ id, organizationId, projectId, repositoryId }: Place): Place 
   id ? { id, organizationId: null, projectId: null, repositoryId: null } : { organizationId, projectId, repositoryId }
 
 /** Counts the question and waits for its turn. Returns a function that ends the turn. */
-async function enter(ctx: Ctx): Promise<() => void> {
-  const turns = turnsOf(ctx.app)
+async function enterQueue(ctx: Ctx): Promise<() => void> {
+  const turns = answerSlotsOf(ctx.app)
   const leave = turns.enter(userIdOf(ctx.actor))
   try {
     await countQuestion(ctx)
@@ -126,12 +153,12 @@ async function enter(ctx: Ctx): Promise<() => void> {
 
 // ---- sources of the answer
 
-async function gather(
+async function gatherSources(
   ctx: Ctx,
   place: Place,
   { content, kinds, paths = [] }: Omit<Question, 'emit'>,
-): Promise<Pick<Prepared, 'asker' | 'sources' | 'card' | 'files'>> {
-  const asker = await askerIn(ctx, place)
+): Promise<Pick<PreparedQuestion, 'asker' | 'sources' | 'card' | 'files'>> {
+  const asker = await narrowAsker(ctx, place)
   const sources = new Sources()
   const files = await filesOf(ctx, asker, place)
   const limit = files ? FEWER_PASSAGES : PASSAGES
@@ -149,7 +176,7 @@ async function gather(
 /** Opens the repository of a chat, if the asker still sees it and its team has not turned the assistant off. */
 async function filesOf(ctx: Ctx, { ctx: narrowed }: Asker, { repositoryId }: Place) {
   if (!repositoryId || !mayRead(ctx, 'repository')) return undefined
-  const row = await repositories.find(narrowed, repositoryId).catch((error: unknown) => {
+  const row = await repositories.findRepository(narrowed, repositoryId).catch((error: unknown) => {
     if (error instanceof AppError && (error.code === 'not_found' || error.code === 'forbidden')) return undefined
     throw error
   })
@@ -163,7 +190,7 @@ async function cardOf({ ctx, project }: Asker): Promise<string | undefined> {
   return `${project.key} ${project.name}\n${text}`
 }
 
-async function historyOf(ctx: Ctx, { sessionId, questionId }: Stored): Promise<Prepared['history']> {
+async function historyOf(ctx: Ctx, { sessionId, questionId }: StoredQuestion): Promise<PreparedQuestion['history']> {
   const rows = await ctx.db
     .select({ role: aiMessages.role, content: aiMessages.content, status: aiMessages.status })
     .from(aiMessages)
@@ -176,26 +203,26 @@ async function historyOf(ctx: Ctx, { sessionId, questionId }: Stored): Promise<P
 
 // ---- the question
 
-interface Stored {
+interface StoredQuestion {
   sessionId: string
   questionId: string
   answerId: string
   askedAt: string
 }
 
-const pathOf = ({ sessionId, answerId }: Pick<Stored, 'sessionId' | 'answerId'>): string =>
+const pathOf = ({ sessionId, answerId }: Pick<StoredQuestion, 'sessionId' | 'answerId'>): string =>
   `/api/ai/sessions/${sessionId}/messages/${answerId}`
 
 /** Ids of answers that this process still has to begin. */
-const fresh = new Set<string>()
+const unwrittenAnswers = new Set<string>()
 
 /** Stores a question, and its chat if there is none yet. The idempotency key identifies it. */
 const storeQuestion = write(
   'assistant.storeQuestion',
-  writing,
-  async (ctx, { place, content }: Omit<Question, 'emit'> & { place: Place }): Promise<Stored> => {
+  chatWriteRule,
+  async (ctx, { place, content }: Omit<Question, 'emit'> & { place: Place }): Promise<StoredQuestion> => {
     const { id, ...subject } = place
-    const session = await find(ctx, id ?? (await insert(ctx, subject)))
+    const session = await findChat(ctx, id ?? (await insertChat(ctx, subject)))
     if (session.messages + 2 > MOST_MESSAGES)
       throw new AppError('conflict', `This chat is full: it has ${session.messages} messages. Start a new chat.`, {
         next: [{ route: 'POST /api/ai/sessions', page: '/assistant' }],
@@ -219,10 +246,10 @@ const storeQuestion = write(
         version: sql`${aiSessions.version} + 1`,
         ...(session.title === null && { title: titleOf(content) }),
       })
-      .where(own(ctx, session.id))
-    ctx.emit(chatAsked, about(ctx, session.id))
+      .where(isOwnChat(ctx, session.id))
+    ctx.emit(chatAsked, chatEvent(ctx, session.id))
     const answerId = newId()
-    fresh.add(answerId)
+    unwrittenAnswers.add(answerId)
     return { sessionId: session.id, questionId, answerId, askedAt: ctx.now }
   },
 )
@@ -233,7 +260,7 @@ const titleOf = (content: string): string => {
 }
 
 /** Whether the idempotency key of this call was used before. */
-async function isKnown({ db, actor, idempotencyKey: key, now }: Ctx): Promise<boolean> {
+async function isKeyUsed({ db, actor, idempotencyKey: key, now }: Ctx): Promise<boolean> {
   if (key === undefined || !actor.credentialId) return false
   const [found] = await db
     .select({ expiresAt: idempotencyKeys.expiresAt })
@@ -243,10 +270,14 @@ async function isKnown({ db, actor, idempotencyKey: key, now }: Ctx): Promise<bo
 }
 
 /** Returns the answer to a question that was asked before with the same key. Throws while it is being written. */
-async function earlier(ctx: Ctx, { answerId, sessionId, askedAt }: Stored, emit: Listener): Promise<Asked> {
-  const [found] = await ctx.db.select(message).from(aiMessages).where(eq(aiMessages.id, answerId))
+async function findEarlierAnswer(
+  ctx: Ctx,
+  { answerId, sessionId, askedAt }: StoredQuestion,
+  emit: AnswerListener,
+): Promise<StartedAnswer> {
+  const [found] = await ctx.db.select(messageColumns).from(aiMessages).where(eq(aiMessages.id, answerId))
   if (!found) {
-    await find(ctx, sessionId)
+    await findChat(ctx, sessionId)
     const longest = (ctx.app.config.CHAT_MAX_SECONDS + 60) * 1000
     if (Date.parse(ctx.now) - Date.parse(askedAt) > longest)
       throw new AppError(

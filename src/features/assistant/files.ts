@@ -3,7 +3,7 @@ import { userIdOf } from '../../auth/actor.ts'
 import { AppError, invalid } from '../../errors.ts'
 import type { RemoteRepository, TreeFile } from '../../outside/codehosts/host.ts'
 import { openRemote } from '../repositories/remote.ts'
-import { namedBy, type Row } from '../repositories/rows.ts'
+import { type Row, remoteReference } from '../repositories/rows.ts'
 import { embedQuery } from '../search/hybrid.ts'
 import type { Material } from './sources.ts'
 
@@ -17,14 +17,14 @@ const COMPARED = 24
 const KEEP_MS = 600_000
 const MOST_KEPT = 40
 
-interface Kept {
+interface CachedTree {
   until: number
   tree: readonly TreeFile[]
   texts: Map<string, string | undefined>
 }
 
 /** Cache of trees and files by user, repository and commit, in memory only: each user reads with their own token. */
-const kept = new Map<string, Kept>()
+const treeCache = new Map<string, CachedTree>()
 
 /** The files of a repository at its synced commit, read with the asker's own token. */
 export interface OpenFiles {
@@ -41,26 +41,26 @@ export async function openFiles(ctx: Ctx, repository: Row): Promise<OpenFiles> {
     throw new AppError('conflict', 'This repository has not been synced yet. Sync it first.', {
       next: [{ route: `POST /api/repos/${id}/sync`, command: `tutti repositories sync ${id}` }],
     })
-  const { remote } = await openRemote(ctx, namedBy(ctx, repository), true)
-  const known = await keptFor(ctx, `${userIdOf(ctx.actor)} ${id} ${commitSha}`, () => remote.tree(commitSha))
-  return new Files(ctx, remote, known, commitSha, organizationId)
+  const { remote } = await openRemote(ctx, remoteReference(ctx, repository), true)
+  const known = await cachedTree(ctx, `${userIdOf(ctx.actor)} ${id} ${commitSha}`, () => remote.tree(commitSha))
+  return new RepositoryFiles(ctx, remote, known, commitSha, organizationId)
 }
 
-async function keptFor(ctx: Ctx, key: string, read: () => Promise<TreeFile[]>): Promise<Kept> {
+async function cachedTree(ctx: Ctx, key: string, read: () => Promise<TreeFile[]>): Promise<CachedTree> {
   const now = ctx.app.clock().getTime()
-  const found = kept.get(key)
+  const found = treeCache.get(key)
   if (found && found.until > now) return found
   const fresh = { until: now + KEEP_MS, tree: await read(), texts: new Map() }
-  for (const [other, { until }] of kept) if (until <= now || kept.size >= MOST_KEPT) kept.delete(other)
-  kept.set(key, fresh)
+  for (const [other, { until }] of treeCache) if (until <= now || treeCache.size >= MOST_KEPT) treeCache.delete(other)
+  treeCache.set(key, fresh)
   return fresh
 }
 
-class Files implements OpenFiles {
+class RepositoryFiles implements OpenFiles {
   constructor(
     private readonly ctx: Ctx,
     private readonly remote: RemoteRepository,
-    private readonly known: Kept,
+    private readonly known: CachedTree,
     private readonly commit: string,
     private readonly organizationId: string,
   ) {}

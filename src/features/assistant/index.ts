@@ -1,6 +1,6 @@
 import type { Feature } from '../../feature.ts'
 import * as events from './events.ts'
-import { exportChats, moveChats } from './exported.ts'
+import { exportChats, moveChats } from './hook-handlers.ts'
 import { assistantRoutes } from './routes.ts'
 
 export const assistant: Feature = {

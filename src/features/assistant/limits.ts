@@ -1,11 +1,11 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { tooMany } from '../../auth/limits.ts'
+import { tooManyError } from '../../auth/limits.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
 import type { App } from '../../services.ts'
-import { answers } from '../search/answer.ts'
+import { answerLimits } from '../search/answer.ts'
 import { aiUsage } from './table.ts'
 
 /** Answers of one person at the same time. */
@@ -17,7 +17,7 @@ interface Waiting {
 }
 
 /** The answers that are being written by one server, and who waits for their turn. */
-class Turns {
+class AnswerSlots {
   #running = 0
   readonly #byUser = new Map<string, number>()
   readonly #queue = new Set<Waiting>()
@@ -79,11 +79,11 @@ class Turns {
   }
 }
 
-const turns = new WeakMap<App, Turns>()
+const slotsByApp = new WeakMap<App, AnswerSlots>()
 
-export function turnsOf(app: App): Turns {
-  const known = turns.get(app) ?? new Turns()
-  turns.set(app, known)
+export function answerSlotsOf(app: App): AnswerSlots {
+  const known = slotsByApp.get(app) ?? new AnswerSlots()
+  slotsByApp.set(app, known)
   return known
 }
 
@@ -101,8 +101,8 @@ export async function countQuestion(ctx: Ctx): Promise<void> {
       },
     )
   }
-  const wait = answers.take(userId)
-  if (wait > 0) throw tooMany(wait, 'questions')
+  const wait = answerLimits.take(userId)
+  if (wait > 0) throw tooManyError(wait, 'questions')
 }
 
 const today = ({ now }: Ctx): string => now.slice(0, 10)
@@ -133,7 +133,7 @@ export async function addUsage(ctx: Ctx, tokens: number): Promise<void> {
 }
 
 /** Returns the usage of all users today, for administrators. */
-export async function usedToday(ctx: Ctx): Promise<{ users: number; answers: number; tokens: number }> {
+export async function usageToday(ctx: Ctx): Promise<{ users: number; answers: number; tokens: number }> {
   const [sums] = await ctx.db
     .select({
       users: sql`count(*)`.mapWith(Number),

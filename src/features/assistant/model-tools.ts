@@ -7,9 +7,9 @@ import { array, object, oneOf, optional, text, title } from '../../schema.ts'
 import { visibleText } from '../../text/text.ts'
 import { PlanDraft } from '../planning/schema.ts'
 import type { OpenFiles } from './files.ts'
-import { described } from './prompt.ts'
+import { describeSource } from './prompt.ts'
 import type { Asker } from './rows.ts'
-import { type Draft, type Listener, NoteDraft, type Proposal, TasksDraft } from './schema.ts'
+import { type AnswerListener, type Draft, NoteDraft, type Proposal, TasksDraft } from './schema.ts'
 import { type Material, recordsFor, type Sources } from './sources.ts'
 
 /** The tools of the model. None writes, fetches an address or reads more than the asker can read. */
@@ -49,14 +49,14 @@ const names = Object.keys(schemas) as Name[]
 const offers = names.map(offerOf)
 const withoutFiles = offers.filter((offer) => offer.function.name !== 'read_file')
 
-export const offersFor = (hasFiles: boolean): ToolOffer[] => (hasFiles ? offers : withoutFiles)
+export const toolsFor = (hasFiles: boolean): ToolOffer[] => (hasFiles ? offers : withoutFiles)
 
-interface Bench {
+interface ToolContext {
   asker: Asker
   sources: Sources
   files?: OpenFiles
   proposals: Proposal[]
-  emit: Listener
+  emit: AnswerListener
 }
 
 const FOUND = 5
@@ -65,7 +65,7 @@ const TEXT = 6000
 const MOST_PROPOSALS = 5
 
 /** Runs one call. Errors are returned to the model as a result. */
-export async function runTool(bench: Bench, { function: { name, arguments: given } }: ToolCall): Promise<object> {
+export async function runTool(bench: ToolContext, { function: { name, arguments: given } }: ToolCall): Promise<object> {
   try {
     const asked = argumentsOf(name, given)
     switch (name) {
@@ -109,12 +109,18 @@ function argumentsOf(name: string, given: string): unknown {
   return value
 }
 
-async function search({ asker, sources }: Bench, asked: { query: string; kinds?: SearchName[] }): Promise<object> {
+async function search(
+  { asker, sources }: ToolContext,
+  asked: { query: string; kinds?: SearchName[] },
+): Promise<object> {
   const found = await recordsFor(asker.ctx, { ...asked, projectId: asker.project?.id, limit: FOUND })
-  return { results: sources.add(found).map((one) => ({ ...described(one), id: one.source.id })) }
+  return { results: sources.add(found).map((one) => ({ ...describeSource(one), id: one.source.id })) }
 }
 
-async function readRecord({ asker, sources }: Bench, { kind, id }: { kind: SearchName; id: string }): Promise<object> {
+async function readRecord(
+  { asker, sources }: ToolContext,
+  { kind, id }: { kind: SearchName; id: string },
+): Promise<object> {
   const { ctx } = asker
   const record = ctx.app.records.get(kind)
   const { path } = kindInfo(kind)
@@ -136,18 +142,21 @@ async function readRecord({ asker, sources }: Bench, { kind, id }: { kind: Searc
     isOwn: found.createdById === ctx.actor.userId,
     updatedAt: typeof found.updatedAt === 'string' ? found.updatedAt : null,
   }
-  return described(sources.add([materials])[0] as Material & { number: number })
+  return describeSource(sources.add([materials])[0] as Material & { number: number })
 }
 
-async function readFile({ files, sources }: Bench, { path, from }: { path: string; from?: string }): Promise<object> {
+async function readFile(
+  { files, sources }: ToolContext,
+  { path, from }: { path: string; from?: string },
+): Promise<object> {
   if (!files) throw new AppError('invalid', 'This chat has no repository.')
   const material = await files.lines(path, Math.max(1, Number(from ?? 1)))
-  return described(
+  return describeSource(
     sources.add([{ ...material, text: material.text.slice(0, TEXT) }])[0] as Material & { number: number },
   )
 }
 
-function propose({ proposals, sources, emit }: Bench, kind: Proposal['kind'], draft: Draft): object {
+function propose({ proposals, sources, emit }: ToolContext, kind: Proposal['kind'], draft: Draft): object {
   if (proposals.length >= MOST_PROPOSALS)
     throw new AppError('invalid', 'The limit of proposals is reached. Answer now.')
   const proposal: Proposal = {

@@ -1,11 +1,11 @@
 import { eq } from 'drizzle-orm'
-import { type Ctx, viaOf, write } from '../../action.ts'
+import { type Ctx, withVia, write } from '../../action.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import * as notes from '../notes/service.ts'
 import { createPlan } from '../planning/service.ts'
 import { createMany } from '../tasks/many/creation.ts'
 import { chatDecided } from './events.ts'
-import { about, find, findMessage, writing } from './rows.ts'
+import { chatEvent, chatWriteRule, findChat, findMessage } from './rows.ts'
 import type { AiSession, Draft, Made, NoteDraft, Proposal, ProposalAnswer, TasksDraft } from './schema.ts'
 import { aiMessages } from './table.ts'
 
@@ -19,12 +19,12 @@ interface Decision extends ProposalAnswer {
  * Accepts a proposal of the assistant, as it is or edited, or declines it. The records are created by the person who
  * accepts, with their rights. Their events say that they came from the assistant.
  */
-export const decide = write(
+export const decideProposal = write(
   'assistant.decide',
-  writing,
+  chatWriteRule,
   async (ctx, { id, messageId, number, accept, edit, projectId }: Decision): Promise<Proposal> => {
     // Locks the chat, so that no second call decides at the same time.
-    const session = await find(ctx, id)
+    const session = await findChat(ctx, id)
     const message = await findMessage(ctx, id, messageId)
     const proposal = message.proposals.find((one) => one.number === number)
     if (!proposal) throw notFound('proposal', String(number))
@@ -34,13 +34,13 @@ export const decide = write(
     const draft = edit ?? proposal.draft
     const place = { ...session, projectId: projectId ?? session.projectId }
     const decided: Proposal = accept
-      ? { ...proposal, draft, state: 'accepted', made: await make(viaOf(ctx, 'assistant'), place, draft) }
+      ? { ...proposal, draft, state: 'accepted', made: await createFromDraft(withVia(ctx, 'assistant'), place, draft) }
       : { ...proposal, state: 'declined' }
     await ctx.db
       .update(aiMessages)
       .set({ proposals: message.proposals.map((one) => (one.number === number ? decided : one)) })
       .where(eq(aiMessages.id, messageId))
-    ctx.emit(chatDecided, about(ctx, id))
+    ctx.emit(chatDecided, chatEvent(ctx, id))
     return decided
   },
 )
@@ -50,10 +50,10 @@ const kindOf = (draft: Draft): Proposal['kind'] => ('tasks' in draft ? 'tasks' :
 
 type Place = Pick<AiSession, 'projectId'>
 
-async function make(ctx: Ctx, { projectId }: Place, draft: Draft): Promise<Made[]> {
-  if ('tasks' in draft) return makeTasks(ctx, needed(projectId), draft)
+async function createFromDraft(ctx: Ctx, { projectId }: Place, draft: Draft): Promise<Made[]> {
+  if ('tasks' in draft) return makeTasks(ctx, requireProjectId(projectId), draft)
   if ('epics' in draft) {
-    const { epics, project } = await createPlan(ctx, { ref: needed(projectId), epics: draft.epics })
+    const { epics, project } = await createPlan(ctx, { ref: requireProjectId(projectId), epics: draft.epics })
     return epics.map(({ id, title }) => ({ kind: 'epic', id, title, path: `/api/projects/${project.id}/epics/${id}` }))
   }
   return makeNote(ctx, projectId, draft)
@@ -69,7 +69,7 @@ async function makeNote(ctx: Ctx, projectId: string | null, draft: NoteDraft): P
   return [{ kind: 'note', id, title, path: `/api/notes/${id}` }]
 }
 
-function needed(projectId: string | null): string {
+function requireProjectId(projectId: string | null): string {
   if (projectId) return projectId
   throw invalid('/projectId', 'projectId is required: the project in which the tasks are created.', 'required')
 }

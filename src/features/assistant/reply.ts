@@ -1,11 +1,11 @@
-import type { Asked } from './asking.ts'
-import type { Happening, Listener } from './schema.ts'
+import type { StartedAnswer } from './asking.ts'
+import type { AnswerEvent, AnswerListener } from './schema.ts'
 
 const encoder = new TextEncoder()
 /** Keeps proxies, and our own limit for idle connections, from ending a quiet answer. */
 const QUIET_MS = 10_000
 
-type Begin = (emit: Listener, signal: AbortSignal) => Promise<Asked>
+type Begin = (emit: AnswerListener, signal: AbortSignal) => Promise<StartedAnswer>
 
 const wantsEvents = ({ headers }: Request): boolean => headers.get('accept')?.includes('text/event-stream') ?? false
 
@@ -13,8 +13,8 @@ const wantsEvents = ({ headers }: Request): boolean => headers.get('accept')?.in
  * Sends an answer while it is written: as server-sent events if the caller accepts them, otherwise as JSON at the end.
  * A caller who disconnects stops the model. Errors that refuse the question are thrown before anything is sent.
  */
-export async function reply(request: Request, begin: Begin): Promise<Response> {
-  const body = wantsEvents(request) ? new Events() : new Whole()
+export async function streamAnswer(request: Request, begin: Begin): Promise<Response> {
+  const body = wantsEvents(request) ? new EventBody() : new JsonBody()
   const signal = AbortSignal.any([request.signal, body.gone.signal])
   const { answer, path } = await begin((happening) => body.add(happening), signal)
   body.stayOpen()
@@ -25,7 +25,7 @@ export async function reply(request: Request, begin: Begin): Promise<Response> {
   return new Response(body.stream, body.init(path))
 }
 
-abstract class Body {
+abstract class AnswerBody {
   readonly gone = new AbortController()
   readonly stream: ReadableStream<Uint8Array>
   protected abstract readonly quiet: string
@@ -47,7 +47,7 @@ abstract class Body {
   }
 
   abstract init(path: string): ResponseInit
-  abstract add(happening: Happening): void
+  abstract add(happening: AnswerEvent): void
 
   protected write(text: string): void {
     if (this.gone.signal.aborted) return
@@ -74,7 +74,7 @@ abstract class Body {
   }
 }
 
-class Events extends Body {
+class EventBody extends AnswerBody {
   init = (): ResponseInit => ({
     headers: {
       'content-type': 'text/event-stream',
@@ -84,20 +84,20 @@ class Events extends Body {
   })
   protected readonly quiet = ': keep-alive\n\n'
 
-  add({ type, ...data }: Happening): void {
+  add({ type, ...data }: AnswerEvent): void {
     this.write(`event: ${type}\ndata: ${JSON.stringify(data)}\n\n`)
   }
 }
 
 /** Sends spaces as keep-alives: before JSON they have no meaning. */
-class Whole extends Body {
+class JsonBody extends AnswerBody {
   init = (path: string): ResponseInit => ({
     status: 201,
     headers: { 'content-type': 'application/json', location: path },
   })
   protected readonly quiet = ' '
 
-  add(happening: Happening): void {
+  add(happening: AnswerEvent): void {
     if (happening.type === 'done') this.write(JSON.stringify(happening.message))
   }
 }

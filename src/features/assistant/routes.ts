@@ -1,8 +1,8 @@
-import { created, type Http, on, streamed } from '../../http/context.ts'
+import { asStream, type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted, id, int, object, text } from '../../schema.ts'
-import { ask, chat } from './asking.ts'
-import { decide } from './proposals.ts'
-import { reply } from './reply.ts'
+import { ask, askRepository } from './asking.ts'
+import { decideProposal } from './proposals.ts'
+import { streamAnswer } from './reply.ts'
 import {
   AiSession,
   AiSessionCreate,
@@ -46,7 +46,7 @@ export const assistantRoutes = (http: Http) =>
     })
     .post(
       '/api/ai/sessions',
-      async ({ ctx, body, set }) => created(set, '/api/ai/sessions', await sessions.create(ctx, body)),
+      async ({ ctx, body, set }) => respondCreated(set, '/api/ai/sessions', await sessions.create(ctx, body)),
       {
         ...on(sessions.create, 'Start a chat with the assistant'),
         body: AiSessionCreate,
@@ -79,7 +79,7 @@ export const assistantRoutes = (http: Http) =>
       '/api/ai/sessions/:id/messages',
       ({ ctx, params, body, request, guard }) => {
         guard.server?.timeout(request, 0)
-        return streamed(reply(request, (emit, signal) => ask({ ...ctx, signal }, { ...body, ...params, emit })))
+        return asStream(streamAnswer(request, (emit, signal) => ask({ ...ctx, signal }, { ...body, ...params, emit })))
       },
       {
         ...on(ask, `Ask a question: returns the answer, ${streams}`, upstream),
@@ -96,9 +96,9 @@ export const assistantRoutes = (http: Http) =>
     .post(
       '/api/ai/sessions/:id/messages/:messageId/proposals/:n',
       ({ ctx, params: { id: session, messageId, n }, body }) =>
-        decide(ctx, { ...body, id: session, messageId, number: n }),
+        decideProposal(ctx, { ...body, id: session, messageId, number: n }),
       {
-        ...on(decide, 'Accept a proposal of the assistant, as it is or edited, or decline it'),
+        ...on(decideProposal, 'Accept a proposal of the assistant, as it is or edited, or decline it'),
         params: object({ id: id(), messageId: id(), n: int({ min: 1, max: 100, example: 1 }) }),
         body: ProposalAnswer,
         response: Proposal,
@@ -108,10 +108,12 @@ export const assistantRoutes = (http: Http) =>
       '/api/repos/:id/chat',
       ({ ctx, params, body, request, guard }) => {
         guard.server?.timeout(request, 0)
-        return streamed(reply(request, (emit, signal) => chat({ ...ctx, signal }, { ...body, ref: params.id, emit })))
+        return asStream(
+          streamAnswer(request, (emit, signal) => askRepository({ ...ctx, signal }, { ...body, ref: params.id, emit })),
+        )
       },
       {
-        ...on(chat, `Ask about the files of a repository: returns the answer, ${streams}`, upstream),
+        ...on(askRepository, `Ask about the files of a repository: returns the answer, ${streams}`, upstream),
         params: repository,
         body: ChatCreate,
         response: { 201: Message },

@@ -6,15 +6,15 @@ import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { organizations } from '../organizations/table.ts'
-import { ifThere } from '../projects/current.ts'
+import { findProjectIfVisible } from '../projects/current.ts'
 import type { Project } from '../projects/schema.ts'
 import { settingsOf } from '../settings/values.ts'
 import type { AiSession, Message } from './schema.ts'
 import { aiMessages, aiSessions } from './table.ts'
 
 /** For people only: agents have their own model. An administrator who acts as a user cannot read the user's chats. */
-export const reading: Rule = { ...account('ai:read'), own: true }
-export const writing: Rule = { ...account('ai:write'), own: true }
+export const chatReadRule: Rule = { ...account('ai:read'), own: true }
+export const chatWriteRule: Rule = { ...account('ai:write'), own: true }
 
 /** Throws 404 if administrators have turned the assistant off. */
 export async function requireEnabled(ctx: Ctx): Promise<void> {
@@ -22,7 +22,7 @@ export async function requireEnabled(ctx: Ctx): Promise<void> {
     throw new AppError('not_found', 'The assistant is turned off on this server.')
 }
 
-export const visible = {
+export const chatColumns = {
   id: aiSessions.id,
   createdAt: aiSessions.createdAt,
   updatedAt: aiSessions.updatedAt,
@@ -35,7 +35,7 @@ export const visible = {
   messages: sql`(select count(*) from ${aiMessages} m where m.session_id = ${aiSessions}.id)`.mapWith(Number),
 }
 
-export const message = {
+export const messageColumns = {
   id: aiMessages.id,
   sessionId: aiMessages.sessionId,
   createdAt: aiMessages.createdAt,
@@ -50,12 +50,13 @@ export const message = {
   error: aiMessages.error,
 }
 
-export const own = (ctx: Ctx, id: string) => and(eq(aiSessions.id, id), eq(aiSessions.userId, userIdOf(ctx.actor)))
+export const isOwnChat = (ctx: Ctx, id: string) =>
+  and(eq(aiSessions.id, id), eq(aiSessions.userId, userIdOf(ctx.actor)))
 
 /** Finds a chat of the caller. In a write it locks the chat until the transaction ends. */
-export async function find(ctx: Ctx, id: string): Promise<AiSession> {
+export async function findChat(ctx: Ctx, id: string): Promise<AiSession> {
   await requireEnabled(ctx)
-  const found = ctx.db.select(visible).from(aiSessions).where(own(ctx, id)).$dynamic()
+  const found = ctx.db.select(chatColumns).from(aiSessions).where(isOwnChat(ctx, id)).$dynamic()
   const [session] = await (ctx.unit ? found.for('update') : found)
   if (!session) throw notFound('chat', id)
   return session
@@ -64,14 +65,14 @@ export async function find(ctx: Ctx, id: string): Promise<AiSession> {
 /** Finds a message of a chat. The caller has checked the right to the chat. */
 export async function findMessage(ctx: Ctx, sessionId: string, id: string): Promise<Message> {
   const [found] = await ctx.db
-    .select(message)
+    .select(messageColumns)
     .from(aiMessages)
     .where(and(eq(aiMessages.id, id), eq(aiMessages.sessionId, sessionId)))
   if (!found) throw notFound('message', id)
   return found
 }
 
-export const about = (ctx: Ctx, id: string) => ({ subjectId: id, userId: userIdOf(ctx.actor) })
+export const chatEvent = (ctx: Ctx, id: string) => ({ subjectId: id, userId: userIdOf(ctx.actor) })
 
 export interface Asker {
   /** The caller, with the rights that this chat needs and no others. */
@@ -84,11 +85,11 @@ export interface Asker {
  * teams. Leaves out a team that turned the assistant off. If the caller can no longer see the project, the chat has the
  * records of its team.
  */
-export async function askerIn(ctx: Ctx, place: Pick<AiSession, 'organizationId' | 'projectId'>): Promise<Asker> {
+export async function narrowAsker(ctx: Ctx, place: Pick<AiSession, 'organizationId' | 'projectId'>): Promise<Asker> {
   const { actor } = ctx
-  const project = await ifThere(ctx, place.projectId)
+  const project = await findProjectIfVisible(ctx, place.projectId)
   const team = project?.organizationId ?? place.organizationId
-  const off = await switchedOff(ctx, [...actor.memberships.keys(), ...actor.reach])
+  const off = await teamsWithoutAssistant(ctx, [...actor.memberships.keys(), ...actor.reach])
   const isOpen = (id: string | null | undefined): id is string => typeof id === 'string' && !off.has(id)
   const isMember = isOpen(team) && actor.memberships.has(team)
   const shared = project && isOpen(team) && !isMember
@@ -105,7 +106,7 @@ export async function askerIn(ctx: Ctx, place: Pick<AiSession, 'organizationId' 
 }
 
 /** Returns those of the teams whose setting `assistant` is false. */
-export async function switchedOff(ctx: Ctx, ids: readonly string[]): Promise<Set<string>> {
+export async function teamsWithoutAssistant(ctx: Ctx, ids: readonly string[]): Promise<Set<string>> {
   const rows = await ctx.db
     .select({ id: organizations.id })
     .from(organizations)

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { type RecordName, searchNames } from '../../records/names.ts'
-import { priorities } from '../../records/work.ts'
+import { priorities } from '../../records/task-states.ts'
 import {
   array,
   bool,
@@ -102,13 +102,13 @@ export type Draft = Static<typeof Draft>
 const creates = { tasks: 'task', note: 'note', plan: 'epic' } as const satisfies Record<string, RecordName>
 type Proposed = keyof typeof creates
 
-const Made = object({
+const CreatedRecord = object({
   kind: oneOf(Object.values(creates), { example: 'task' }),
   id: id(),
   title: text(500, { example: 'Lock the data folder' }),
   path: text(300, { example: '/api/tasks/TUT-42' }),
 })
-export type Made = Static<typeof Made>
+export type Made = Static<typeof CreatedRecord>
 
 export const Proposal = object({
   number: int({ min: 1, example: 1 }),
@@ -116,7 +116,7 @@ export const Proposal = object({
   state: oneOf(['open', 'accepted', 'declined']),
   draft: Draft,
   sources: Type.Array(int({ min: 1, example: 1 }), { description: 'What the model had read before it proposed this' }),
-  made: Type.Array(Made, { description: 'What was created, once it is accepted' }),
+  made: Type.Array(CreatedRecord, { description: 'What was created, once it is accepted' }),
 })
 export type Proposal = Static<typeof Proposal>
 
@@ -156,12 +156,12 @@ export const Message = object({
 })
 export type Message = Static<typeof Message>
 /** Sent to the caller while an answer is written. */
-export type Happening =
+export type AnswerEvent =
   | { type: 'sources'; sources: Source[] }
   | { type: 'delta'; text: string }
   | { type: 'proposal'; proposal: Proposal }
   | { type: 'done'; message: Message }
-export type Listener = (happening: Happening) => void
+export type AnswerListener = (happening: AnswerEvent) => void
 
 export const MessagePage = pageOf(Message)
 export type MessagePage = Static<typeof MessagePage>

@@ -6,13 +6,23 @@ import { contains } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { changeVersioned } from '../../records/rows.ts'
-import { ifThere } from '../projects/current.ts'
+import { updateVersioned } from '../../records/rows.ts'
+import { findProjectIfVisible } from '../projects/current.ts'
 import { writerRefusal } from '../projects/rows.ts'
 import * as projects from '../projects/service.ts'
 import * as repositories from '../repositories/service.ts'
 import { chatCreated, chatDeleted, chatRenamed } from './events.ts'
-import { about, find, findMessage, message, own, reading, requireEnabled, visible, writing } from './rows.ts'
+import {
+  chatColumns,
+  chatEvent,
+  chatReadRule,
+  chatWriteRule,
+  findChat,
+  findMessage,
+  isOwnChat,
+  messageColumns,
+  requireEnabled,
+} from './rows.ts'
 import type {
   AiSession,
   AiSessionCreate,
@@ -28,7 +38,7 @@ import { aiMessages, aiSessions } from './table.ts'
 /** How many chats one person may keep. */
 const MOST = 500
 
-export const list = read('assistant.list', reading, async (ctx, query: AiSessionQuery): Promise<AiSessionPage> => {
+export const list = read('assistant.list', chatReadRule, async (ctx, query: AiSessionQuery): Promise<AiSessionPage> => {
   await requireEnabled(ctx)
   const orders = { updatedAt: aiSessions.updatedAt, createdAt: aiSessions.createdAt }
   const page = keyset(orders, aiSessions.id, query, { sort: 'updatedAt' })
@@ -39,7 +49,7 @@ export const list = read('assistant.list', reading, async (ctx, query: AiSession
     query.search ? contains(aiSessions.title, query.search) : undefined,
   )
   const rows = await ctx.db
-    .select(visible)
+    .select(chatColumns)
     .from(aiSessions)
     .where(page.where(filters))
     .orderBy(...page.orderBy)
@@ -47,14 +57,14 @@ export const list = read('assistant.list', reading, async (ctx, query: AiSession
   return page.page(rows, query.total ? await ctx.db.$count(aiSessions, filters) : undefined)
 })
 
-export const get = read('assistant.get', reading, async (ctx, { id }: { id: string }): Promise<AiSessionRead> => {
-  const session = await find(ctx, id)
+export const get = read('assistant.get', chatReadRule, async (ctx, { id }: { id: string }): Promise<AiSessionRead> => {
+  const session = await findChat(ctx, id)
   return { ...session, can: { accept: permissionOf(await acceptRefusal(ctx, session)) } }
 })
 
 /** Returns why the caller may not accept a proposal of this chat, or undefined. */
 async function acceptRefusal(ctx: Ctx, { projectId }: AiSession): Promise<Refusal | undefined> {
-  const project = await ifThere(ctx, projectId)
+  const project = await findProjectIfVisible(ctx, projectId)
   const organizationId = project?.organizationId ?? ctx.actor.organizationId
   return organizationId === null
     ? undefined
@@ -62,7 +72,7 @@ async function acceptRefusal(ctx: Ctx, { projectId }: AiSession): Promise<Refusa
 }
 
 /** Stores a chat, in the caller's transaction. Its project and repository have been found. */
-export async function insert(ctx: Ctx, values: Partial<typeof aiSessions.$inferInsert>): Promise<string> {
+export async function insertChat(ctx: Ctx, values: Partial<typeof aiSessions.$inferInsert>): Promise<string> {
   const userId = userIdOf(ctx.actor)
   if ((await ctx.db.$count(aiSessions, eq(aiSessions.userId, userId))) >= MOST)
     throw new AppError('conflict', `You have ${MOST} chats, which is the limit. Delete one first.`, {
@@ -73,44 +83,44 @@ export async function insert(ctx: Ctx, values: Partial<typeof aiSessions.$inferI
     .values({ organizationId: ctx.actor.organizationId, ...values, userId, createdAt: ctx.now, updatedAt: ctx.now })
     .returning({ id: aiSessions.id })
   const { id } = made as { id: string }
-  ctx.emit(chatCreated, about(ctx, id))
+  ctx.emit(chatCreated, chatEvent(ctx, id))
   return id
 }
 
 /** A chat about a repository is also about its project. */
 export const create = write(
   'assistant.create',
-  writing,
+  chatWriteRule,
   async (ctx, { title, projectId, repositoryId }: AiSessionCreate): Promise<AiSession> => {
     await requireEnabled(ctx)
     const repository = repositoryId === undefined ? undefined : await repositories.get(ctx, { ref: repositoryId })
     const named = projectId ?? repository?.projectId
     const project = named ? await projects.get(ctx, { ref: named }) : undefined
-    const id = await insert(ctx, {
+    const id = await insertChat(ctx, {
       title: title?.trim(),
       organizationId: project?.organizationId ?? repository?.organizationId ?? ctx.actor.organizationId,
       projectId: project?.id,
       repositoryId: repository?.id,
     })
-    return find(ctx, id)
+    return findChat(ctx, id)
   },
 )
 
 export const rename = write(
   'assistant.rename',
-  writing,
+  chatWriteRule,
   async (ctx, { id, title }: { id: string; title: string }): Promise<AiSession> => {
-    const before = await find(ctx, id)
+    const before = await findChat(ctx, id)
     checkVersion(ctx, before)
-    await changeVersioned(ctx, aiSessions, {
+    await updateVersioned(ctx, aiSessions, {
       columns: { id: aiSessions.id, version: aiSessions.version },
       before,
       set: { title: title.trim() },
       what: 'this chat',
-      again: () => find(ctx, id),
+      again: () => findChat(ctx, id),
     })
-    ctx.emit(chatRenamed, about(ctx, id))
-    return find(ctx, id)
+    ctx.emit(chatRenamed, chatEvent(ctx, id))
+    return findChat(ctx, id)
   },
   { versioned: true },
 )
@@ -118,11 +128,11 @@ export const rename = write(
 /** Permanently deletes a chat with its messages. */
 export const remove = write(
   'assistant.remove',
-  writing,
+  chatWriteRule,
   async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
-    checkVersion(ctx, await find(ctx, id))
-    await ctx.db.delete(aiSessions).where(own(ctx, id))
-    ctx.emit(chatDeleted, about(ctx, id))
+    checkVersion(ctx, await findChat(ctx, id))
+    await ctx.db.delete(aiSessions).where(isOwnChat(ctx, id))
+    ctx.emit(chatDeleted, chatEvent(ctx, id))
     return { id, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -130,9 +140,9 @@ export const remove = write(
 
 export const getMessage = read(
   'assistant.message',
-  reading,
+  chatReadRule,
   async (ctx, { id, messageId }: { id: string; messageId: string }): Promise<Message> => {
-    await find(ctx, id)
+    await findChat(ctx, id)
     return findMessage(ctx, id, messageId)
   },
 )
@@ -140,13 +150,13 @@ export const getMessage = read(
 /** Lists the messages of a chat, oldest first. */
 export const messages = read(
   'assistant.messages',
-  reading,
+  chatReadRule,
   async (ctx, { id, ...query }: MessageQuery & { id: string }): Promise<MessagePage> => {
-    await find(ctx, id)
+    await findChat(ctx, id)
     const page = keyset({ createdAt: aiMessages.createdAt }, aiMessages.id, query, { sort: 'createdAt', order: 'asc' })
     const filters = eq(aiMessages.sessionId, id)
     const rows = await ctx.db
-      .select(message)
+      .select(messageColumns)
       .from(aiMessages)
       .where(page.where(filters))
       .orderBy(...page.orderBy)
@@ -155,13 +165,14 @@ export const messages = read(
   },
 )
 
-type Kept = Pick<Message, 'content'> & Partial<Pick<Message, 'sources' | 'citations' | 'proposals' | 'usage' | 'model'>>
+type DemoMessage = Pick<Message, 'content'> &
+  Partial<Pick<Message, 'sources' | 'citations' | 'proposals' | 'usage' | 'model'>>
 
 /** Stores alternating questions and answers, for the demo, which has no chat model. */
-export const keepMessages = write(
+export const storeMessages = write(
   'assistant.keepMessages',
   machine,
-  async (ctx, { sessionId, messages: list }: { sessionId: string; messages: Kept[] }): Promise<void> => {
+  async (ctx, { sessionId, messages: list }: { sessionId: string; messages: DemoMessage[] }): Promise<void> => {
     for (const [i, said] of list.entries()) {
       const { content, sources = [], citations = [], proposals = [], usage = null, model = null } = said
       await ctx.db.insert(aiMessages).values({

@@ -1,23 +1,23 @@
 import { isIP } from 'node:net'
 import { read } from '../../action.ts'
 import { isPublicAddress } from '../../outside/addresses.ts'
-import { tokensLeft, usedToday } from './limits.ts'
-import { reading, requireEnabled, switchedOff } from './rows.ts'
+import { tokensLeft, usageToday } from './limits.ts'
+import { chatReadRule, requireEnabled, teamsWithoutAssistant } from './rows.ts'
 import type { AiStatus } from './schema.ts'
 
 /** Says which model answers, where questions go, and how many tokens are left. */
-export const status = read('assistant.status', reading, async (ctx, _: undefined): Promise<AiStatus> => {
+export const status = read('assistant.status', chatReadRule, async (ctx, _: undefined): Promise<AiStatus> => {
   await requireEnabled(ctx)
   const { CHAT_URL, CHAT_MODEL } = ctx.app.config
   const { organizationId, admin } = ctx.actor
-  const isOff = organizationId !== null && (await switchedOff(ctx, [organizationId])).has(organizationId)
+  const isOff = organizationId !== null && (await teamsWithoutAssistant(ctx, [organizationId])).has(organizationId)
   return {
     model: CHAT_URL ? (CHAT_MODEL ?? null) : null,
     host: CHAT_URL ? new URL(CHAT_URL).host : null,
     local: CHAT_URL === undefined || isLocal(new URL(CHAT_URL).hostname),
     left: await tokensLeft(ctx),
     team: !isOff,
-    ...(admin && { today: await usedToday(ctx) }),
+    ...(admin && { today: await usageToday(ctx) }),
   }
 })
 

@@ -1,10 +1,10 @@
 import type { Feature } from '../../feature.ts'
 import * as events from './events.ts'
-import { countFiles, moveOfNote, moveOfProject } from './of-record.ts'
+import { countFiles, moveFilesOfNote, moveFilesOfProject } from './record-hooks.ts'
 import { attachmentRoutes } from './routes.ts'
 
 export const attachments: Feature = {
   events: Object.values(events),
   routes: attachmentRoutes,
-  hooks: [moveOfProject, moveOfNote, countFiles],
+  hooks: [moveFilesOfProject, moveFilesOfNote, countFiles],
 }

@@ -10,7 +10,7 @@ import {
   Upload,
 } from './schema.ts'
 import * as attachments from './service.ts'
-import { disposition } from './types.ts'
+import { contentDisposition } from './types.ts'
 
 const byId = object({ id: id() })
 
@@ -51,7 +51,7 @@ export const attachmentRoutes = (http: Http) =>
         Object.assign(set.headers, {
           'cache-control': 'private, no-cache',
           'content-security-policy': "sandbox; default-src 'none'",
-          'content-disposition': disposition(type, name),
+          'content-disposition': contentDisposition(type, name),
           etag: tag,
           ...(bytes && { 'content-type': type }),
         })

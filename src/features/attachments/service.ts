@@ -1,13 +1,13 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { Buckets, countAttempt, networkOf, tooMany } from '../../auth/limits.ts'
+import { Buckets, countAttempt, networkOf, tooManyError } from '../../auth/limits.ts'
 import { anyone, memberOrAlone } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
 import type { RecordName } from '../../records/names.ts'
 import { keyset } from '../../records/page.ts'
-import { isSeen } from '../../records/readable.ts'
-import { type Found, seenRecords } from '../links/records.ts'
+import { isVisibleRecord } from '../../records/readable.ts'
+import { findSeenRecords, type LinkEnd } from '../links/ends.ts'
 import { isPublished } from '../notes/rows.ts'
 import { notes } from '../notes/table.ts'
 import { requirePlanRoom } from '../organizations/plans.ts'
@@ -16,7 +16,7 @@ import { requireWriter } from '../projects/rows.ts'
 import { attachmentAdded, attachmentRemoved } from './events.ts'
 import type { Attachment, AttachmentAdd, AttachmentPage, AttachmentQuery, Upload } from './schema.ts'
 import { attachments } from './table.ts'
-import { checked } from './types.ts'
+import { checkUpload } from './types.ts'
 
 /** Uploads of one user in a minute: each one writes megabytes. */
 const PER_MINUTE = 30
@@ -26,7 +26,7 @@ const OF_RECORD = 200
 const OF_TEAM = 2 ** 30
 const OF_USER = 256 << 20
 
-export const columns = {
+export const attachmentColumns = {
   id: attachments.id,
   kind: attachments.kind,
   recordId: attachments.recordId,
@@ -37,13 +37,17 @@ export const columns = {
   createdAt: attachments.createdAt,
 }
 type Row = Omit<Attachment, 'path' | 'kind'> & { kind: RecordName }
-const shown = (row: Row): Attachment => ({ ...row, path: `/api/uploads/${row.id}` }) as Attachment
+const toAttachment = (row: Row): Attachment => ({ ...row, path: `/api/uploads/${row.id}` }) as Attachment
 
-const changing = memberOrAlone('uploads:write')
+const uploadRule = memberOrAlone('uploads:write')
 
 /** Finds the record that holds a file, and requires the right to change its text. */
-async function writable(ctx: Ctx, { kind, recordId }: Pick<Row, 'kind' | 'recordId'>, what: string): Promise<Found> {
-  const [record] = await seenRecords(ctx, kind, [recordId])
+async function findWritableRecord(
+  ctx: Ctx,
+  { kind, recordId }: Pick<Row, 'kind' | 'recordId'>,
+  what: string,
+): Promise<LinkEnd> {
+  const [record] = await findSeenRecords(ctx, kind, [recordId])
   if (!record) throw notFound(kind, recordId)
   const { organizationId, projectId } = record
   // Only its author sees a record without a team.
@@ -55,7 +59,7 @@ async function writable(ctx: Ctx, { kind, recordId }: Pick<Row, 'kind' | 'record
  * Requires room for a file: within the plan of the team, else within a general limit. Two concurrent uploads may exceed
  * the general limit by one file.
  */
-export async function requireRoom(ctx: Ctx, { organizationId, id }: Found, size: number): Promise<void> {
+export async function requireFileRoom(ctx: Ctx, { organizationId, id }: LinkEnd, size: number): Promise<void> {
   const owner = organizationId
     ? eq(attachments.organizationId, organizationId)
     : and(isNull(attachments.organizationId), eq(attachments.createdById, userIdOf(ctx.actor)))
@@ -82,7 +86,7 @@ export async function requireRoom(ctx: Ctx, { organizationId, id }: Found, size:
     )
 }
 
-const about = (record: Found, { id, name, size, kind, recordId }: Row) => ({
+const attachmentEvent = (record: LinkEnd, { id, name, size, kind, recordId }: Row) => ({
   subjectId: id,
   organizationId: record.organizationId,
   projectId: record.projectId,
@@ -90,39 +94,43 @@ const about = (record: Found, { id, name, size, kind, recordId }: Row) => ({
   data: { name, size, noun: kind, record: kind, recordId },
 })
 
-interface Checked extends AttachmentAdd {
+interface CheckedFile extends AttachmentAdd {
   type: string
   bytes: Uint8Array
 }
 
-const store = write('attachments.store', changing, async (ctx, { bytes, ...file }: Checked): Promise<Attachment> => {
-  const record = await writable(ctx, file, 'Attaching a file')
-  await requireRoom(ctx, record, bytes.length)
-  const row: Row = {
-    ...file,
-    id: crypto.randomUUID(),
-    name: file.name.trim().toWellFormed(),
-    size: bytes.length,
-    createdById: userIdOf(ctx.actor),
-    createdAt: ctx.now,
-  }
-  await ctx.db.insert(attachments).values({
-    ...row,
-    organizationId: record.organizationId,
-    bytes: sql`decode(${Buffer.from(bytes).toString('base64')}, 'base64')`,
-  })
-  ctx.emit(attachmentAdded, about(record, row))
-  return shown(row)
-})
+const storeUpload = write(
+  'attachments.store',
+  uploadRule,
+  async (ctx, { bytes, ...file }: CheckedFile): Promise<Attachment> => {
+    const record = await findWritableRecord(ctx, file, 'Attaching a file')
+    await requireFileRoom(ctx, record, bytes.length)
+    const row: Row = {
+      ...file,
+      id: crypto.randomUUID(),
+      name: file.name.trim().toWellFormed(),
+      size: bytes.length,
+      createdById: userIdOf(ctx.actor),
+      createdAt: ctx.now,
+    }
+    await ctx.db.insert(attachments).values({
+      ...row,
+      organizationId: record.organizationId,
+      bytes: sql`decode(${Buffer.from(bytes).toString('base64')}, 'base64')`,
+    })
+    ctx.emit(attachmentAdded, attachmentEvent(record, row))
+    return toAttachment(row)
+  },
+)
 
 /** Checks the file outside the transaction, so that other transactions do not wait for it. */
 export const add = flow(
   'attachments.add',
-  changing,
+  uploadRule,
   async (ctx, { file, ...input }: AttachmentAdd & Upload): Promise<Attachment> => {
     await countAttempt(ctx.app.driver, `upload:${userIdOf(ctx.actor)}`, PER_MINUTE, 60, ctx.app.clock(), 'uploads')
-    const { type, bytes } = checked(input.name, file)
-    return store(ctx, { ...input, type, bytes })
+    const { type, bytes } = checkUpload(input.name, file)
+    return storeUpload(ctx, { ...input, type, bytes })
   },
 )
 
@@ -136,31 +144,31 @@ export const list = read(
       recordId || !organizationId ? undefined : eq(attachments.organizationId, organizationId),
       kind && eq(attachments.kind, kind),
       recordId ? eq(attachments.recordId, recordId) : undefined,
-      isSeen(ctx, attachments.kind, attachments.recordId),
+      isVisibleRecord(ctx, attachments.kind, attachments.recordId),
     )
     const rows = await ctx.db
-      .select(columns)
+      .select(attachmentColumns)
       .from(attachments)
       .where(page.where(filters))
       .orderBy(...page.orderBy)
       .limit(page.limit)
     const total = query.total ? await ctx.db.$count(attachments, filters) : undefined
-    return page.page(rows.map(shown), total)
+    return page.page(rows.map(toAttachment), total)
   },
 )
 
 export const remove = write(
   'attachments.remove',
-  changing,
+  uploadRule,
   async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
     const [row] = await ctx.db
-      .select(columns)
+      .select(attachmentColumns)
       .from(attachments)
-      .where(and(eq(attachments.id, id), isSeen(ctx, attachments.kind, attachments.recordId)))
+      .where(and(eq(attachments.id, id), isVisibleRecord(ctx, attachments.kind, attachments.recordId)))
     if (!row) throw notFound('file', id)
-    const record = await writable(ctx, row, 'Deleting a file')
+    const record = await findWritableRecord(ctx, row, 'Deleting a file')
     await ctx.db.delete(attachments).where(eq(attachments.id, id))
-    ctx.emit(attachmentRemoved, about(record, row))
+    ctx.emit(attachmentRemoved, attachmentEvent(record, row))
     return { id, deleted: true }
   },
   { destructive: true },
@@ -168,7 +176,7 @@ export const remove = write(
 
 /** Limits reads of each caller per minute, in pieces of 256 KiB: every read loads the file from the database. */
 const PIECE = 256 << 10
-const served = new Buckets(400, 400)
+const readBuckets = new Buckets(400, 400)
 
 interface Stored {
   type: string
@@ -183,8 +191,8 @@ export const get = read(
   anyone,
   async (ctx, { id, known = false }: { id: string; known?: boolean }): Promise<Stored> => {
     const reader = ctx.actor.credentialId ?? networkOf(ctx.ip)
-    const wait = known ? 0 : served.take(reader, performance.now(), 0)
-    if (wait > 0) throw tooMany(wait, 'files')
+    const wait = known ? 0 : readBuckets.take(reader, performance.now(), 0)
+    if (wait > 0) throw tooManyError(wait, 'files')
     const isPublic = sql`(${attachments.kind} = 'note' and exists (
       select 1 from ${notes} join ${organizations} on ${organizations.id} = ${notes.organizationId}
         and ${organizations.deletedAt} is null and ${organizations.sandboxOf} is null
@@ -193,10 +201,15 @@ export const get = read(
     const [found] = await ctx.db
       .select({ type: attachments.type, name: attachments.name, base64 })
       .from(attachments)
-      .where(and(eq(attachments.id, id), sql`(${isSeen(ctx, attachments.kind, attachments.recordId)} or ${isPublic})`))
+      .where(
+        and(
+          eq(attachments.id, id),
+          sql`(${isVisibleRecord(ctx, attachments.kind, attachments.recordId)} or ${isPublic})`,
+        ),
+      )
     if (!found) throw notFound('file', id)
     const bytes = found.base64 === null ? null : Buffer.from(found.base64, 'base64')
-    if (bytes) served.charge(reader, Math.floor(bytes.length / PIECE))
+    if (bytes) readBuckets.charge(reader, Math.floor(bytes.length / PIECE))
     return { type: found.type, name: found.name, bytes }
   },
 )

@@ -12,7 +12,7 @@ const others = new Set(
 const extensionOf = (name: string): string => /\.([a-z0-9]{1,8})$/i.exec(name)?.[1]?.toLowerCase() ?? ''
 
 /** Returns the file to store. Pictures are checked and lose their metadata, such as the location. */
-export function checked(name: string, file: Uint8Array): { type: string; bytes: Uint8Array } {
+export function checkUpload(name: string, file: Uint8Array): { type: string; bytes: Uint8Array } {
   const extension = extensionOf(name)
   if (pictures.has(extension)) return readPicture(file)
   if (others.has(extension)) return { type: DOWNLOAD, bytes: file }
@@ -23,7 +23,7 @@ export function checked(name: string, file: Uint8Array): { type: string; bytes: 
 }
 
 /** A name for the header `content-disposition`: no paths, no quotes, nothing that ends a header. */
-export function disposition(type: string, name: string): string {
+export function contentDisposition(type: string, name: string): string {
   const plain = name.replace(/[^\x20-\x7e]|["\\/%;]/g, '_')
   const exact = encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
   return `${type === DOWNLOAD ? 'attachment' : 'inline'}; filename="${plain}"; filename*=UTF-8''${exact}`

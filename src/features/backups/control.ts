@@ -1,4 +1,4 @@
-import type { Saved } from '../../backup/save.ts'
+import type { SavedBackup } from '../../backup/save.ts'
 import { command } from '../../control/command.ts'
 
-export const makeCommand = command<{ path: string }, Saved>('backups.make')
+export const backupCommand = command<{ path: string }, SavedBackup>('backups.make')

@@ -1,13 +1,13 @@
 import type { Feature } from '../../feature.ts'
-import { makeCommand } from './control.ts'
+import { backupCommand } from './control.ts'
 import { backupJobs } from './jobs.ts'
-import { make, sweepCopies } from './service.ts'
+import { createBackup, removeLeftovers } from './service.ts'
 
 export const backups: Feature = {
-  control: [makeCommand.handle(make)],
+  control: [backupCommand.handle(createBackup)],
   jobs: backupJobs,
   background: (app) => {
-    const swept = sweepCopies(app).catch((error: unknown) =>
+    const swept = removeLeftovers(app).catch((error: unknown) =>
       app.log.warn('files of an interrupted backup could not be removed', { error }),
     )
     return () => swept

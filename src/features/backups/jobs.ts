@@ -12,7 +12,7 @@ export const backupJobs: JobDefinition<App>[] = [
     when: ({ BACKUP_DIR }) => BACKUP_DIR !== undefined,
     timeoutSeconds: 4 * 3600,
     run: async (app, _, signal) => {
-      const saved = await backups.keepUp({ ...contextOf(app, system), signal }, {})
+      const saved = await backups.makeScheduledBackup({ ...contextOf(app, system), signal }, {})
       if (saved) app.log.info('backup made', { ...saved })
     },
   },

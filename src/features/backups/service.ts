@@ -3,18 +3,22 @@ import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { flow } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
-import { fingerprint } from '../../auth/secrets.ts'
-import { checkPlace, readableError, sweepDrafts } from '../../backup/file.ts'
-import { type Saved, save } from '../../backup/save.ts'
+import { secretFingerprint } from '../../auth/secrets.ts'
+import { checkTargetPath, sweepDrafts, toFileError } from '../../backup/file.ts'
+import { type SavedBackup, saveBackup } from '../../backup/save.ts'
 import type { Driver } from '../../db/driver.ts'
 import { AppError } from '../../errors.ts'
 import type { App } from '../../services.ts'
 
 /** Writes all data, as of one moment, to a file while the server keeps running. */
-export const make = flow('backups.make', machine, async (ctx, { path }: { path: string }): Promise<Saved> => {
-  await checkPlace(path)
-  return withStill(ctx.app, (driver) => save(driver, ctx.app.config, path, ctx.now, ctx.signal))
-})
+export const createBackup = flow(
+  'backups.make',
+  machine,
+  async (ctx, { path }: { path: string }): Promise<SavedBackup> => {
+    await checkTargetPath(path)
+    return withSnapshot(ctx.app, (driver) => saveBackup(driver, ctx.app.config, path, ctx.now, ctx.signal))
+  },
+)
 
 const COPY = /^backup-\w{6}$/
 /** Copies in use by this process. */
@@ -25,7 +29,7 @@ const copies = new Set<string>()
  * The embedded database has one connection, so a copy of its files is opened instead: writes wait only while the files
  * are copied.
  */
-async function withStill(app: App, work: (driver: Driver) => Promise<Saved>): Promise<Saved> {
+async function withSnapshot(app: App, work: (driver: Driver) => Promise<SavedBackup>): Promise<SavedBackup> {
   if (!app.driver.snapshot)
     return app.reads.whole(work, ({ message: reason }) =>
       app.log.warn('the backup failed on the standby; starting again on the primary', { reason }),
@@ -43,7 +47,7 @@ async function withStill(app: App, work: (driver: Driver) => Promise<Saved>): Pr
   copies.add(folder)
   try {
     await app.driver.snapshot(join(folder, 'db')).catch((error: unknown) => {
-      throw readableError(join(folder, 'db'), error)
+      throw toFileError(join(folder, 'db'), error)
     })
     const { openEmbedded } = await import('../../db/embedded/index.ts')
     const limits = { statementTimeout: DAY_MS, transactionTimeout: DAY_MS, minFreeBytes: 0 }
@@ -71,7 +75,7 @@ const PIPED = /^piped-.*\.backup$/
 const DAY_MS = 86_400_000
 
 /** Removes files that a killed server or command left behind. Only this server writes to the data folder. */
-export async function sweepCopies({ config: { DATA_DIR: folder }, driver }: App): Promise<void> {
+export async function removeLeftovers({ config: { DATA_DIR: folder }, driver }: App): Promise<void> {
   await sweepDrafts(folder, (name) => /\.backup\.\w{6}\.part$/.test(name))
   for (const name of await readdir(folder)) {
     const path = join(folder, name)
@@ -83,38 +87,38 @@ export async function sweepCopies({ config: { DATA_DIR: folder }, driver }: App)
 }
 
 /** The name contains a mark of the server, because two servers may share a backup folder. */
-export const nameAt = (ms: number, mark: string): string =>
+export const backupName = (ms: number, mark: string): string =>
   `tutti-${new Date(ms).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}-${mark}.backup`
 const nameOf = (mark: string): RegExp =>
   new RegExp(`^tutti-(\\d{4}-\\d\\d-\\d\\d)T(\\d\\d)-(\\d\\d)-(\\d\\d)Z-${mark}\\.backup$`)
-export const markOf = (fingerprint: string): string => fingerprint.slice(0, 8)
+export const serverMark = (fingerprint: string): string => fingerprint.slice(0, 8)
 
 /** Returns the times of the scheduled backups in a folder, newest first. */
-export const madeIn = (folder: string, mark: string): number[] =>
+export const listBackupTimes = (folder: string, mark: string): number[] =>
   readdirSync(folder)
     .map((name) => nameOf(mark).exec(name))
     .flatMap((found) => (found ? Date.parse(`${found[1]}T${found[2]}:${found[3]}:${found[4]}Z`) : []))
     .sort((a, b) => b - a)
 
 /** Makes a scheduled backup if the last one is old enough, then deletes those beyond BACKUP_KEEP. */
-export const keepUp = flow(
+export const makeScheduledBackup = flow(
   'backups.keepUp',
   machine,
-  async (ctx, _: Record<string, never>): Promise<Saved | undefined> => {
+  async (ctx, _: Record<string, never>): Promise<SavedBackup | undefined> => {
     const { BACKUP_DIR: folder, BACKUP_EVERY_HOURS: hours, BACKUP_KEEP: most } = ctx.app.config
     if (!folder) return undefined
     await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-      throw readableError(folder, error)
+      throw toFileError(folder, error)
     })
-    const mark = markOf(fingerprint(ctx.app.secret))
+    const mark = serverMark(secretFingerprint(ctx.app.secret))
     await sweepDrafts(folder, (name) => nameOf(mark).test(name.replace(/\.\w+\.part$/, '')))
     const now = Date.parse(ctx.now)
     // Ignores backups from the future: they were made while the clock was wrong.
-    const made = () => madeIn(folder, mark).filter((at) => at <= now)
+    const made = () => listBackupTimes(folder, mark).filter((at) => at <= now)
     // One minute of tolerance, because the job does not start at the exact second.
     if ((made()[0] ?? 0) > now - hours * 3_600_000 + 60_000) return undefined
-    const saved = await make(ctx, { path: join(folder, nameAt(now, mark)) })
-    for (const old of made().slice(most)) await rm(join(folder, nameAt(old, mark)), { force: true })
+    const saved = await createBackup(ctx, { path: join(folder, backupName(now, mark)) })
+    for (const old of made().slice(most)) await rm(join(folder, backupName(old, mark)), { force: true })
     return saved
   },
 )

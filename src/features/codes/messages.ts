@@ -1,10 +1,10 @@
 import type { Ctx } from '../../action.ts'
-import { after, CODE_MINUTES } from '../../auth/one-time-secrets.ts'
-import type { Message } from '../mail/message.ts'
+import { CODE_MINUTES, minutesAfter } from '../../auth/one-time-secrets.ts'
+import type { MailMessage } from '../mail/message.ts'
 
 export const LINK_MINUTES = 15
 
-export const codeMail = (ctx: Ctx, to: string, code: string): Message => ({
+export const codeMail = (ctx: Ctx, to: string, code: string): MailMessage => ({
   to,
   kind: 'code',
   subject: 'Your sign-in code',
@@ -14,11 +14,11 @@ export const codeMail = (ctx: Ctx, to: string, code: string): Message => ({
     `The code works once and expires after ${CODE_MINUTES} minutes.`,
     'No one from Tutti will ever ask you for this code. If you did not request it, ignore this mail.',
   ],
-  expiresAt: after(ctx.now, CODE_MINUTES),
+  expiresAt: minutesAfter(ctx.now, CODE_MINUTES),
 })
 
 /** The secret is in the fragment, which is not sent to servers, proxies or in a Referer. */
-export const linkMail = (ctx: Ctx, to: string, secret: string): Message => ({
+export const linkMail = (ctx: Ctx, to: string, secret: string): MailMessage => ({
   to,
   kind: 'magic_link',
   subject: 'Your sign-in link',
@@ -29,5 +29,5 @@ export const linkMail = (ctx: Ctx, to: string, secret: string): Message => ({
       'In another browser, it shows a code that you enter in the first one.',
     'If you did not request this link, ignore this mail and do not share the link or its code.',
   ],
-  expiresAt: after(ctx.now, LINK_MINUTES),
+  expiresAt: minutesAfter(ctx.now, LINK_MINUTES),
 })

@@ -1,4 +1,4 @@
-import { browserMark, markBrowser, markingIfAsked, newMark, unmarkBrowser } from '../../http/browser.ts'
+import { browserMark, markBrowser, newMark, unmarkBrowser, withConfirmMark } from '../../http/browser.ts'
 import { type Http, on } from '../../http/context.ts'
 import { setCookies } from '../../http/cookies.ts'
 import { SignedIn } from '../accounts/schema.ts'
@@ -19,7 +19,9 @@ export const codeRoutes = (http: Http) =>
     .post(
       '/api/auth/otp/verify',
       async ({ ctx, body, set, request, app }) => {
-        const answer = await markingIfAsked({ request, set, app }, (browser) => codes.verify(ctx, { ...body, browser }))
+        const answer = await withConfirmMark({ request, set, app }, (browser) =>
+          codes.verify(ctx, { ...body, browser }),
+        )
         return setCookies(set, app.config, 200, answer)
       },
       {
@@ -46,7 +48,7 @@ export const codeRoutes = (http: Http) =>
       '/api/auth/magic-link/verify',
       async ({ ctx, body, set, request, app }) => {
         const browser = browserMark(request, app.config, MARK)
-        const answer = await markingIfAsked({ request, set, app }, (confirming) =>
+        const answer = await withConfirmMark({ request, set, app }, (confirming) =>
           codes.verifyLink(ctx, { ...body, browser, confirming }),
         )
         setCookies(set, app.config, 200, answer)

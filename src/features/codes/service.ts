@@ -1,24 +1,29 @@
 import { type Ctx, flow, write } from '../../action.ts'
 import type { Via } from '../../auth/actor.ts'
 import {
-  after,
   anyBrowser,
   CODE_MINUTES,
   dropSecrets,
   isPending,
   issueCode,
   issueSecret,
+  minutesAfter,
   peekSecret,
   redeemSecret,
   tryCode,
 } from '../../auth/one-time-secrets.ts'
 import { anyone, machine } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
-import { asksWhoCreated, confirmMailbox, isQuestion, type Question } from '../accounts/confirm-account.ts'
+import {
+  type AccountQuestion,
+  confirmAccountError,
+  confirmMailbox,
+  isAccountQuestion,
+} from '../accounts/confirm-account.ts'
 import { countRegistration, countSignIn, insertUser } from '../accounts/people.ts'
 import type { SignedIn } from '../accounts/schema.ts'
 import { signIn } from '../accounts/sessions.ts'
-import { isInvited } from '../invites/receiving.ts'
+import { isInvited } from '../invites/received.ts'
 import type { MailAnswer } from '../mail/schema.ts'
 import { countMail, mailAnswer, queueMail, wipeMail } from '../mail/service.ts'
 import { settingsOf } from '../settings/values.ts'
@@ -54,30 +59,34 @@ async function receiverOf(ctx: Ctx, email: string): Promise<Receiver> {
  * Signs in or registers the owner of a mailbox, in the caller's transaction, after they proved access to it. Returns a
  * question if it is not certain who created the account, and undefined if no one can sign in with the address.
  */
-async function admit(ctx: Ctx, email: string, how: { via: Via; browser: string }): Promise<Admitted | undefined> {
+async function signInOrRegister(
+  ctx: Ctx,
+  email: string,
+  how: { via: Via; browser: string },
+): Promise<SignInResult | undefined> {
   const receiver = await receiverOf(ctx, email)
   if (receiver.withheld) return undefined
-  const user = receiver.user ? await confirmMailbox(ctx, receiver.user, how) : await join(ctx, receiver)
+  const user = receiver.user ? await confirmMailbox(ctx, receiver.user, how) : await registerReceiver(ctx, receiver)
   await wipeMail(ctx, receiver.to, how.via)
-  return isQuestion(user) ? user : signIn(ctx, { userId: user.id, via: how.via })
+  return isAccountQuestion(user) ? user : signIn(ctx, { userId: user.id, via: how.via })
 }
 
-type Admitted = SignedIn | Question
+type SignInResult = SignedIn | AccountQuestion
 
 /** Call it after the commit. */
-function signedInOrAsk(answer: Admitted): SignedIn {
-  if (isQuestion(answer)) throw asksWhoCreated(answer)
+function requireSignedIn(answer: SignInResult): SignedIn {
+  if (isAccountQuestion(answer)) throw confirmAccountError(answer)
   return answer
 }
 
-async function join(ctx: Ctx, { to, invited }: Receiver): Promise<User> {
+async function registerReceiver(ctx: Ctx, { to, invited }: Receiver): Promise<User> {
   // The limit of registrations does not apply to invited people.
   if (!invited) await countRegistration(ctx)
-  return insertUser(ctx, { email: to, name: nameIn(to), passwordHash: null, role: 'user', emailVerified: true })
+  return insertUser(ctx, { email: to, name: nameFromEmail(to), passwordHash: null, role: 'user', emailVerified: true })
 }
 
 /** Returns a first name for the profile: `ada.lovelace@example.com` gives Ada Lovelace. */
-function nameIn(email: string): string {
+function nameFromEmail(email: string): string {
   const local = email.slice(0, email.lastIndexOf('@'))
   const words = local
     .replace(/\+.*/, '')
@@ -103,7 +112,7 @@ interface Browser {
   browser: string
 }
 
-const issue = write('codes.issue', anyone, async (ctx, { email }: CodeSend): Promise<void> => {
+const mailCode = write('codes.issue', anyone, async (ctx, { email }: CodeSend): Promise<void> => {
   const { to, user, withheld } = await receiverOf(ctx, email)
   const code = await issueCode(ctx, email, user?.id ?? null)
   await queueMail(ctx, codeMail(ctx, to, code), { withheld })
@@ -112,16 +121,16 @@ const issue = write('codes.issue', anyone, async (ctx, { email }: CodeSend): Pro
 
 export const send = flow('codes.send', anyone, async (ctx, { email }: CodeSend): Promise<MailAnswer> => {
   await countRequest(ctx, email)
-  await issue(ctx, { email })
+  await mailCode(ctx, { email })
   return mailAnswer(ctx)
 })
 
-const enter = write(
+const enterCode = write(
   'codes.enter',
   anyone,
-  async (ctx, { email, code, browser }: CodeVerify & Browser): Promise<Admitted | undefined> => {
+  async (ctx, { email, code, browser }: CodeVerify & Browser): Promise<SignInResult | undefined> => {
     const tried = await tryCode(ctx, email, code)
-    const answer = tried?.right ? await admit(ctx, email, { via: 'code', browser }) : undefined
+    const answer = tried?.right ? await signInOrRegister(ctx, email, { via: 'code', browser }) : undefined
     // Names the user only if a code is pending: otherwise anyone could fill the audit log of a known address.
     if (!answer) noteFailure(ctx, (tried && (await byEmail(ctx, email))?.id) ?? null, 'code')
     return answer
@@ -130,10 +139,10 @@ const enter = write(
 
 export const verify = flow('codes.verify', anyone, async (ctx, input: CodeVerify & Browser): Promise<SignedIn> => {
   await countSignIn(ctx)
-  const answer = await enter(ctx, input)
+  const answer = await enterCode(ctx, input)
   if (!answer)
     throw new AppError('unauthenticated', 'This code is wrong, was already used or has expired. Request a new code.')
-  return signedInOrAsk(answer)
+  return requireSignedIn(answer)
 })
 
 // ---- links
@@ -173,12 +182,12 @@ interface LinkUse extends LinkVerify, Browser {
 const useLink = write(
   'codes.useLink',
   anyone,
-  async (ctx, { token, browser, confirming }: LinkUse): Promise<Admitted | 'elsewhere' | undefined> => {
+  async (ctx, { token, browser, confirming }: LinkUse): Promise<SignInResult | 'elsewhere' | undefined> => {
     const printed = await redeemSecret(ctx, 'printed_link', token)
     if (printed?.userId) return signIn(ctx, { userId: printed.userId, via: 'magic_link' })
     const found = await redeemSecret(ctx, 'magic_link', token, browser)
     const how = { via: 'magic_link' as const, browser: confirming }
-    const answer = found?.subject ? await admit(ctx, found.subject, how) : undefined
+    const answer = found?.subject ? await signInOrRegister(ctx, found.subject, how) : undefined
     if (answer) return answer
     const waiting = found ? undefined : await peekSecret(ctx, 'magic_link', token)
     noteFailure(ctx, found?.userId ?? waiting?.userId ?? null, 'magic_link')
@@ -218,7 +227,7 @@ export const withdrawLinks = flow(
 
 // ---- opening a link
 
-const usedUp = () =>
+const usedLinkError = () =>
   new AppError(
     'gone',
     'This link was already used or replaced, or has expired. Request a new link on the sign-in page.',
@@ -227,35 +236,39 @@ const usedUp = () =>
 export const verifyLink = flow('codes.verifyLink', anyone, async (ctx, input: LinkUse): Promise<SignedIn> => {
   await countSignIn(ctx)
   const answer = await useLink(ctx, input)
-  if (!answer) throw usedUp()
+  if (!answer) throw usedLinkError()
   if (answer === 'elsewhere')
     throw new AppError(
       'conflict.other_browser',
       'This link was requested in another browser. Open it in that browser, or get a code to enter there.',
       { next: [{ route: 'POST /api/auth/magic-link/code' }] },
     )
-  return signedInOrAsk(answer)
+  return requireSignedIn(answer)
 })
 
-const exchange = write('codes.exchange', anyone, async (ctx, { token }: LinkVerify): Promise<LinkCode | undefined> => {
-  const found = await redeemSecret(ctx, 'magic_link', token, anyBrowser)
-  const receiver = found?.subject ? await receiverOf(ctx, found.subject) : undefined
-  if (!receiver || receiver.withheld) {
-    noteFailure(ctx, found?.userId ?? null, 'magic_link')
-    return undefined
-  }
-  const { to, user } = receiver
-  const code = await issueCode(ctx, to, user?.id ?? null)
-  // The link is used, and the new code replaces one that may have been mailed.
-  await wipeMail(ctx, to, 'magic_link', 'code')
-  ctx.emit(codeRequested, { subjectId: user?.id, userId: user?.id })
-  return { email: to, code, expiresAt: after(ctx.now, CODE_MINUTES) }
-})
+const exchangeForCode = write(
+  'codes.exchange',
+  anyone,
+  async (ctx, { token }: LinkVerify): Promise<LinkCode | undefined> => {
+    const found = await redeemSecret(ctx, 'magic_link', token, anyBrowser)
+    const receiver = found?.subject ? await receiverOf(ctx, found.subject) : undefined
+    if (!receiver || receiver.withheld) {
+      noteFailure(ctx, found?.userId ?? null, 'magic_link')
+      return undefined
+    }
+    const { to, user } = receiver
+    const code = await issueCode(ctx, to, user?.id ?? null)
+    // The link is used, and the new code replaces one that may have been mailed.
+    await wipeMail(ctx, to, 'magic_link', 'code')
+    ctx.emit(codeRequested, { subjectId: user?.id, userId: user?.id })
+    return { email: to, code, expiresAt: minutesAfter(ctx.now, CODE_MINUTES) }
+  },
+)
 
 /** For a link that was opened in another browser: the code works in the browser that requested the link. */
 export const exchangeLink = flow('codes.exchangeLink', anyone, async (ctx, input: LinkVerify): Promise<LinkCode> => {
   await countSignIn(ctx)
-  const answer = await exchange(ctx, input)
-  if (!answer) throw usedUp()
+  const answer = await exchangeForCode(ctx, input)
+  if (!answer) throw usedLinkError()
   return answer
 })

@@ -5,28 +5,28 @@ import { contains } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { changeVersioned } from '../../records/rows.ts'
+import { updateVersioned } from '../../records/rows.ts'
 import { notify } from '../notifications/service.ts'
 import { users } from '../users/table.ts'
 import { postChanged, postRemoved } from './events.ts'
-import { listed } from './rows.ts'
+import { postColumns } from './rows.ts'
 import type { ModeratedPage, ModeratedPatch, ModeratedPost, ModeratedQuery } from './schema.ts'
-import { hide } from './service.ts'
+import { softDeletePost } from './service.ts'
 import { communityPosts, communityReports } from './table.ts'
 
 const columns = {
-  ...listed,
+  ...postColumns,
   reason: communityPosts.reason,
   author: { id: users.id, handle: users.handle, name: users.name },
   reports: sql<number>`(select count(*)::int from ${communityReports}
     where ${communityReports.postId} = ${communityPosts}.id)`,
 }
 
-const select = (ctx: Ctx) =>
+const selectModerated = (ctx: Ctx) =>
   ctx.db.select(columns).from(communityPosts).innerJoin(users, eq(users.id, communityPosts.authorId)).$dynamic()
 
-async function find(ctx: Ctx, id: string): Promise<ModeratedPost> {
-  const [found] = await select(ctx).where(and(eq(communityPosts.id, id), isNull(communityPosts.deletedAt)))
+async function findModerated(ctx: Ctx, id: string): Promise<ModeratedPost> {
+  const [found] = await selectModerated(ctx).where(and(eq(communityPosts.id, id), isNull(communityPosts.deletedAt)))
   if (!found) throw notFound('community_post', id)
   return found
 }
@@ -38,14 +38,19 @@ export const listAll = read('community.listAll', admin, async (ctx, query: Moder
     query.search ? contains(communityPosts.title, query.search) : undefined,
     query.status && eq(communityPosts.status, query.status),
   )
-  const rows = await select(ctx)
+  const rows = await selectModerated(ctx)
     .where(page.where(filters))
     .orderBy(...page.orderBy)
     .limit(page.limit)
   return page.page(rows, query.total ? await ctx.db.$count(communityPosts, filters) : undefined)
 })
 
-const tell = (ctx: Ctx, { author, title }: ModeratedPost, what: string, reason?: string | null): Promise<void> =>
+const notifyAuthor = (
+  ctx: Ctx,
+  { author, title }: ModeratedPost,
+  what: string,
+  reason?: string | null,
+): Promise<void> =>
   notify(ctx, {
     userId: author.id,
     type: 'info',
@@ -60,24 +65,24 @@ export const moderate = write(
   'community.moderate',
   admin,
   async (ctx, { id, ...patch }: ModeratedPatch & { id: string }): Promise<ModeratedPost> => {
-    const before = await find(ctx, id)
+    const before = await findModerated(ctx, id)
     checkVersion(ctx, before)
-    await changeVersioned(ctx, communityPosts, {
+    await updateVersioned(ctx, communityPosts, {
       columns: { id: communityPosts.id, version: communityPosts.version },
       before,
       set: patch,
       what: 'this post',
-      again: () => find(ctx, id),
+      again: () => findModerated(ctx, id),
     })
     if (patch.status) await ctx.db.delete(communityReports).where(eq(communityReports.postId, id))
-    const after = await find(ctx, id)
+    const after = await findModerated(ctx, id)
     ctx.emit(postChanged, {
       subjectId: id,
       userId: before.author.id,
       data: { fields: Object.keys(patch), status: after.status },
     })
     if (after.status !== before.status)
-      await tell(ctx, after, after.status === 'visible' ? 'is public now' : 'was hidden', after.reason)
+      await notifyAuthor(ctx, after, after.status === 'visible' ? 'is public now' : 'was hidden', after.reason)
     return after
   },
   { versioned: true },
@@ -87,11 +92,11 @@ export const removeAny = write(
   'community.removeAny',
   admin,
   async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
-    const before = await find(ctx, id)
+    const before = await findModerated(ctx, id)
     checkVersion(ctx, before)
-    await hide(ctx, id)
+    await softDeletePost(ctx, id)
     ctx.emit(postRemoved, { subjectId: id, userId: before.author.id, data: { title: before.title } })
-    await tell(ctx, before, 'was deleted')
+    await notifyAuthor(ctx, before, 'was deleted')
     return { id, deleted: true }
   },
   { versioned: true, destructive: true },

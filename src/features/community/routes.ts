@@ -1,4 +1,4 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
 import * as moderation from './moderation.ts'
 import {
@@ -32,7 +32,8 @@ export const communityRoutes = (http: Http) =>
     })
     .post(
       '/api/community/posts',
-      async ({ ctx, body, set }) => created(set, '/api/public/community/posts', await community.create(ctx, body)),
+      async ({ ctx, body, set }) =>
+        respondCreated(set, '/api/public/community/posts', await community.create(ctx, body)),
       {
         ...on(community.create, 'Write a post for the community: five a day, from a confirmed address'),
         body: CommunityCreate,

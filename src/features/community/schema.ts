@@ -21,10 +21,10 @@ const reason = nullable(text(500, { example: 'It advertises something.' }))
 const author = object({ handle: text(63, { example: 'ada' }), name: text(100, { example: 'Ada Lovelace' }) })
 const status = oneOf(['visible', 'hidden'])
 
-const shown = { ...recordFields, title: heading, pinned: bool(), status, author }
-const PublicItem = object(shown)
+const postFields = { ...recordFields, title: heading, pinned: bool(), status, author }
+const PublicItem = object(postFields)
 export const CommunityPost = object({
-  ...shown,
+  ...postFields,
   content,
   html: text(200_000, { example: '<p>We keep one for <strong>each review</strong>.</p>', description: 'Safe HTML' }),
 })
@@ -47,7 +47,7 @@ export const Reported = object({ id: id(), reported: bool() })
 export type Reported = Static<typeof Reported>
 
 export const ModeratedPost = object({
-  ...shown,
+  ...postFields,
   author: object({ id: id(), ...author.properties }),
   reason,
   reports: int({ example: 0, description: 'Users who reported it since an administrator looked at it' }),

@@ -1,9 +1,9 @@
 import type { Feature } from '../../feature.ts'
 import { connectionChanged } from '../../mcp/hooks.ts'
-import { keepStreams, noteStream, prepareStreams } from './streams.ts'
+import { maintainStreams, prepareStreams, recordStream } from './streams.ts'
 
 export const connections: Feature = {
-  hooks: [connectionChanged.handle(noteStream)],
+  hooks: [connectionChanged.handle(recordStream)],
   prepare: prepareStreams,
-  background: keepStreams,
+  background: maintainStreams,
 }

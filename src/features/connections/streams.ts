@@ -2,8 +2,8 @@ import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { type Ctx, contextOf } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
 import type { App } from '../../services.ts'
-import { findEndedProcess, writeProcessNote } from './earlier-process.ts'
 import { type Stream, streamArrays, streamsChanged } from './hooks.ts'
+import { findEndedProcess, writeProcessNote } from './process-note.ts'
 import { openStreams, streamHolders } from './table.ts'
 
 /**
@@ -16,7 +16,7 @@ const BEAT_MS = 1_500
 const ALIVE = '4 seconds'
 /** The only process on an embedded database never has to show that it is alive. */
 const ALWAYS = '9999-01-01T00:00:00Z'
-const seenAt = ({ driver }: App): string | null => (driver.kind === 'pglite' ? ALWAYS : null)
+const holderSeenAt = ({ driver }: App): string | null => (driver.kind === 'pglite' ? ALWAYS : null)
 
 /**
  * SQL condition: the stream of this connection is open, in this process or another one. The columns of `open_streams`
@@ -46,7 +46,7 @@ const deleteOthers = `delete from open_streams where holder_id = $1::uuid
 const ownStreams = new WeakMap<App, Map<string, Stream>>()
 
 /** Stores that a stream of the caller's credential opened or closed in this process. */
-export async function noteStream(
+export async function recordStream(
   ctx: Ctx,
   { connection, isOpen }: { connection: string; isOpen: boolean },
 ): Promise<void> {
@@ -57,19 +57,19 @@ export async function noteStream(
   ownStreams.set(app, own)
   const stream = { credentialId, connection }
   if (isOpen) {
-    own.set(nameOf(stream), stream)
-    return openAll(app, [stream])
+    own.set(streamKey(stream), stream)
+    return openStreamsOf(app, [stream])
   }
-  own.delete(nameOf(stream))
-  const streams = await onlyClosed(app, [stream], [app.instanceId])
+  own.delete(streamKey(stream))
+  const streams = await withoutOpenStreams(app, [stream], [app.instanceId])
   await streamsChanged.call(ctx, { streams, isOpen })
   await app.driver.query(deleteStream, [credentialId, connection, app.instanceId])
 }
 
-const nameOf = ({ credentialId, connection }: Stream): string => `${credentialId} ${connection}`
+const streamKey = ({ credentialId, connection }: Stream): string => `${credentialId} ${connection}`
 
-async function openAll(app: App, streams: readonly Stream[]): Promise<void> {
-  await app.driver.query(insertStreams, [app.instanceId, seenAt(app), ...streamArrays(streams)])
+async function openStreamsOf(app: App, streams: readonly Stream[]): Promise<void> {
+  await app.driver.query(insertStreams, [app.instanceId, holderSeenAt(app), ...streamArrays(streams)])
   await streamsChanged.call(contextOf(app, system), { streams, isOpen: true })
 }
 
@@ -79,10 +79,10 @@ const findOpen = `select o.credential_id::text, o.connection
     and h.seen_at > now() - interval '${ALIVE}' and o.holder_id <> all($3::uuid[])`
 
 /** Leaves out connections that have another open stream: a client may open a new one before it closes the old one. */
-async function onlyClosed({ driver }: App, streams: readonly Stream[], ended: readonly string[] = []) {
+async function withoutOpenStreams({ driver }: App, streams: readonly Stream[], ended: readonly string[] = []) {
   const { rows } = await driver.query(findOpen, [...streamArrays(streams), `{${ended.join(',')}}`])
   const open = new Set(rows.map((row) => row.join(' ')))
-  return streams.filter((stream) => !open.has(nameOf(stream)))
+  return streams.filter((stream) => !open.has(streamKey(stream)))
 }
 
 /** A time in the far future comes from a backup of an embedded database. */
@@ -92,13 +92,13 @@ const findEnded = `select o.credential_id::text, o.connection, h.id::text from s
 
 /** Stores that this process is alive, and stores its open streams again if their number differs. */
 async function showAlive(app: App): Promise<void> {
-  await app.driver.query(showHolder, [app.instanceId, seenAt(app)])
+  await app.driver.query(showHolder, [app.instanceId, holderSeenAt(app)])
   const own = [...(ownStreams.get(app)?.values() ?? [])]
   const { rows } = await app.driver.query(countStreams, [app.instanceId])
   if (rows[0]?.[0] === own.length) return
   // A statement failed, or another process removed them while this one could not reach the database.
   await app.driver.query(deleteOthers, [app.instanceId, ...streamArrays(own)])
-  await openAll(app, own)
+  await openStreamsOf(app, own)
 }
 
 /** Closes the streams of processes that have ended: those that were not seen for long, and the given one. */
@@ -110,7 +110,7 @@ async function closeEnded(app: App, ended: string | null = null): Promise<void> 
     credentialId === null ? [] : [{ credentialId: String(credentialId), connection: String(connection) }],
   )
   const holders = [...new Set(rows.map(([, , holderId]) => String(holderId)))]
-  const closed = await onlyClosed(app, streams, holders)
+  const closed = await withoutOpenStreams(app, streams, holders)
   // The rows are deleted last: if this process ends before that, the next one finds them again.
   await streamsChanged.call(contextOf(app, system), { streams: closed, isOpen: false })
   const ids = `{${holders.join(',')}}`
@@ -132,8 +132,8 @@ export async function prepareStreams(app: App): Promise<void> {
  * that was just killed still looks alive. After a pause of the database all processes look ended, so one interval is
  * skipped before streams are closed.
  */
-export function keepStreams(app: App): () => Promise<void> {
-  if (app.driver.kind === 'pglite') return () => leave(app)
+export function maintainStreams(app: App): () => Promise<void> {
+  if (app.driver.kind === 'pglite') return () => removeHolder(app)
   let running: Promise<void> = Promise.resolve()
   let turns = 5
   let lastAt = Date.now()
@@ -150,11 +150,11 @@ export function keepStreams(app: App): () => Promise<void> {
   return async () => {
     clearInterval(timer)
     await running
-    await leave(app)
+    await removeHolder(app)
   }
 }
 
-const leave = ({ driver, instanceId }: App): Promise<void> =>
+const removeHolder = ({ driver, instanceId }: App): Promise<void> =>
   driver.query('delete from stream_holders where id = $1::uuid', [instanceId]).then(
     () => undefined,
     () => undefined,

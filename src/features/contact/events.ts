@@ -1,18 +1,18 @@
-import { define, flag, texts } from '../../events/catalogue.ts'
+import { defineEvent, flag, texts } from '../../events/catalogue.ts'
 
 const ofMessage = { kind: 'contact_message', feed: 'access' } as const
 
-export const messageReceived = define('contact_message.received', {
+export const messageReceived = defineEvent('contact_message.received', {
   ...ofMessage,
   description: 'A visitor sent a message with the contact form',
   data: { spam: flag },
 })
-export const messageUpdated = define('contact_message.updated', {
+export const messageUpdated = defineEvent('contact_message.updated', {
   ...ofMessage,
   description: 'An administrator marked a message of a visitor as read or as spam',
   data: { fields: texts },
 })
-export const messageDeleted = define('contact_message.deleted', {
+export const messageDeleted = defineEvent('contact_message.deleted', {
   ...ofMessage,
   deletes: true,
   description: 'An administrator deleted a message of a visitor',

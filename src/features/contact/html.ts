@@ -1,10 +1,10 @@
 import type { Ctx } from '../../action.ts'
 import { check } from '../../check.ts'
 import { AppError } from '../../errors.ts'
-import type { SiteAnswer, SiteFormOf, SitePageOf } from '../../feature.ts'
+import type { SiteFormHandler, SitePageRenderer, SiteResponse } from '../../feature.ts'
 import { html } from '../../pages/pages.ts'
-import { framed } from '../site/frame.ts'
-import { policy } from '../site/serve.ts'
+import { renderPage } from '../site/frame.ts'
+import { contentSecurityPolicy } from '../site/serve.ts'
 import { ContactSend } from './schema.ts'
 import { send, token } from './service.ts'
 
@@ -14,7 +14,7 @@ type Values = Partial<Record<(typeof names)[number] | 'token' | 'website', strin
 /** Each form has its own token, so the page is not cached. Without a referrer, a browser would hide its origin. */
 const headers = {
   'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': policy,
+  'content-security-policy': contentSecurityPolicy,
   'cache-control': 'no-store',
   'referrer-policy': 'same-origin',
 }
@@ -36,16 +36,16 @@ maxlength="5000">${html(values.message ?? '')}</textarea></label>
 <input id="website" name="website" tabindex="-1" autocomplete="off"></p>
 <input type="hidden" name="token" value="${html(secret)}"><button type="submit">Send</button></form>`
 
-const answer = async (ctx: Ctx, status: number, body: string): Promise<SiteAnswer> => ({
+const contactResponse = async (ctx: Ctx, status: number, body: string): Promise<SiteResponse> => ({
   status,
   headers,
-  body: await framed(ctx, { title: 'Contact', path: '/contact', body }),
+  body: await renderPage(ctx, { title: 'Contact', path: '/contact', body }),
 })
 
-const show: SitePageOf = async (ctx) => answer(ctx, 200, form((await token(ctx, {})).token, {}))
+const showForm: SitePageRenderer = async (ctx) => contactResponse(ctx, 200, form((await token(ctx, {})).token, {}))
 
 /** Receives the form without a script. An error is shown above the form, which keeps its values. */
-const take: SiteFormOf = async (ctx, fields) => {
+const receiveForm: SiteFormHandler = async (ctx, fields) => {
   const values: Values = {}
   for (const name of [...names, 'token', 'website'] as const) {
     // Browsers send lines with CR LF.
@@ -54,7 +54,7 @@ const take: SiteFormOf = async (ctx, fields) => {
   }
   const [problem] = check(ContactSend, values)
   const again = async (status: number, text: string) =>
-    answer(ctx, status, form((await token(ctx, {})).token, values, text))
+    contactResponse(ctx, status, form((await token(ctx, {})).token, values, text))
   if (problem) return again(422, problem.message)
   try {
     await send(ctx, values as ContactSend)
@@ -62,8 +62,12 @@ const take: SiteFormOf = async (ctx, fields) => {
     if (error instanceof AppError && error.code === 'rate_limited') return again(429, error.message)
     throw error
   }
-  return answer(ctx, 200, '<h1>Thank you</h1><p>Your message was received.</p><p><a href="/">Back to the site</a></p>')
+  return contactResponse(
+    ctx,
+    200,
+    '<h1>Thank you</h1><p>Your message was received.</p><p><a href="/">Back to the site</a></p>',
+  )
 }
 
-export const contactPages = { '/contact': show }
-export const contactForms = { '/contact': take }
+export const contactPages = { '/contact': showForm }
+export const contactForms = { '/contact': receiveForm }

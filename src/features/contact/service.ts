@@ -1,17 +1,17 @@
 import { eq, isNull, or, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
 import { countAttempt, networkOf } from '../../auth/limits.ts'
-import { after } from '../../auth/one-time-secrets.ts'
+import { minutesAfter } from '../../auth/one-time-secrets.ts'
 import { admin, anyone } from '../../auth/policy.ts'
 import { contains } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { changeVersioned } from '../../records/rows.ts'
+import { updateVersioned } from '../../records/rows.ts'
 import { visibleText } from '../../text/text.ts'
 import { oneLine } from '../mail/message.ts'
 import { queueMail } from '../mail/service.ts'
-import { requireOn, settingsOf } from '../settings/values.ts'
+import { requireSitePart, settingsOf } from '../settings/values.ts'
 import { messageDeleted, messageReceived, messageUpdated } from './events.ts'
 import type {
   ContactMessage,
@@ -22,7 +22,7 @@ import type {
   ContactSend,
   ContactToken,
 } from './schema.ts'
-import { hashOf, newToken, spamReason } from './spam.ts'
+import { newFormToken, spamReason, textHashOf } from './spam.ts'
 import { contactMessages } from './table.ts'
 
 /** Messages of one network, and of all, in an hour. */
@@ -31,7 +31,7 @@ const OF_ALL = 60
 const HOUR = 3600
 const MAIL_MINUTES = 7 * 24 * 60
 
-const visible = {
+const contactColumns = {
   id: contactMessages.id,
   createdAt: contactMessages.createdAt,
   updatedAt: contactMessages.updatedAt,
@@ -46,12 +46,12 @@ const visible = {
 }
 
 export const token = read('contact.token', anyone, async (ctx, _: Record<string, never>): Promise<ContactToken> => {
-  await requireOn(ctx, 'contact')
-  return { token: newToken(ctx) }
+  await requireSitePart(ctx, 'contact')
+  return { token: newFormToken(ctx) }
 })
 
 /** Stores a message. The demo uses it too. */
-export const store = write(
+export const storeContactMessage = write(
   'contact.store',
   anyone,
   async (ctx, { reason, ...input }: ContactSend & { reason?: string }): Promise<ContactReceived> => {
@@ -64,19 +64,22 @@ export const store = write(
         ...row,
         spam: reason !== undefined,
         reason: reason ?? null,
-        textHash: hashOf(input.message),
+        textHash: textHashOf(input.message),
         createdAt: ctx.now,
         updatedAt: ctx.now,
       })
       .returning({ id: contactMessages.id })
     ctx.emit(messageReceived, { subjectId: made?.id, data: { spam: reason !== undefined } })
-    if (reason === undefined) await tell(ctx, row)
+    if (reason === undefined) await mailMessage(ctx, row)
     return { received: true }
   },
 )
 
 /** Mails the message to the addresses in the settings, as plain text. */
-async function tell(ctx: Ctx, row: Pick<ContactMessage, 'name' | 'email' | 'subject' | 'message'>): Promise<void> {
+async function mailMessage(
+  ctx: Ctx,
+  row: Pick<ContactMessage, 'name' | 'email' | 'subject' | 'message'>,
+): Promise<void> {
   const { notify } = (await settingsOf(ctx)).contact
   const { message: written } = row
   for (const to of notify)
@@ -89,24 +92,24 @@ async function tell(ctx: Ctx, row: Pick<ContactMessage, 'name' | 'email' | 'subj
         ...written.split(/\n+/).flatMap((text) => (text.trim() ? [`> ${text}`] : [])),
       ],
       notes: [`Read all messages at ${ctx.app.url}/admin/contact`],
-      expiresAt: after(ctx.now, MAIL_MINUTES),
+      expiresAt: minutesAfter(ctx.now, MAIL_MINUTES),
     })
 }
 
 /** Receives a message of a visitor. Spam is stored too and gets the same response, so that senders learn nothing. */
 export const send = flow('contact.send', anyone, async (ctx, input: ContactSend): Promise<ContactReceived> => {
-  await requireOn(ctx, 'contact')
+  await requireSitePart(ctx, 'contact')
   const { driver, clock } = ctx.app
   await countAttempt(driver, `contact:${networkOf(ctx.ip)}`, OF_NETWORK, HOUR, clock(), 'messages')
   await countAttempt(driver, 'contact', OF_ALL, HOUR, clock(), 'messages')
-  return store(ctx, { ...input, reason: await spamReason(ctx, input) })
+  return storeContactMessage(ctx, { ...input, reason: await spamReason(ctx, input) })
 })
 
 // ---- for administrators
 
-async function find(ctx: Ctx, id: string): Promise<ContactMessage> {
+async function findContactMessage(ctx: Ctx, id: string): Promise<ContactMessage> {
   const [found] = await ctx.db
-    .select(visible)
+    .select(contactColumns)
     .from(contactMessages)
     .where(and(eq(contactMessages.id, id), isNull(contactMessages.deletedAt)))
   if (!found) throw notFound('contact_message', id)
@@ -129,7 +132,7 @@ export const list = read('contact.list', admin, async (ctx, query: ContactQuery)
       : undefined,
   )
   const rows = await ctx.db
-    .select(visible)
+    .select(contactColumns)
     .from(contactMessages)
     .where(page.where(filters))
     .orderBy(...page.orderBy)
@@ -141,14 +144,14 @@ export const update = write(
   'contact.update',
   admin,
   async (ctx, { id, ...patch }: ContactPatch & { id: string }): Promise<ContactMessage> => {
-    const before = await find(ctx, id)
+    const before = await findContactMessage(ctx, id)
     checkVersion(ctx, before)
-    const after = await changeVersioned(ctx, contactMessages, {
-      columns: visible,
+    const after = await updateVersioned(ctx, contactMessages, {
+      columns: contactColumns,
       before,
       set: { ...patch, ...(patch.spam === false && { reason: null }) },
       what: 'this message',
-      again: () => find(ctx, id),
+      again: () => findContactMessage(ctx, id),
     })
     ctx.emit(messageUpdated, { subjectId: id, data: { fields: Object.keys(patch) } })
     return after
@@ -160,7 +163,7 @@ export const remove = write(
   'contact.remove',
   admin,
   async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
-    checkVersion(ctx, await find(ctx, id))
+    checkVersion(ctx, await findContactMessage(ctx, id))
     await ctx.db
       .update(contactMessages)
       .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${contactMessages.version} + 1` })

@@ -12,10 +12,10 @@ const LONGEST = 2 * 3_600_000
 const MOST_LINKS = 3
 
 /** Returns a token for a form: the sealed time, so that no one else can create one. */
-export const newToken = ({ app }: Ctx): string =>
+export const newFormToken = ({ app }: Ctx): string =>
   app.seal.close(`contact ${app.clock().getTime()} ${crypto.randomUUID()}`)
 
-async function isUsable({ app }: Ctx, token: string): Promise<boolean> {
+async function isTokenUsable({ app }: Ctx, token: string): Promise<boolean> {
   const [purpose, at] = app.seal.open(token)?.split(' ') ?? []
   const age = app.clock().getTime() - Number(at)
   if (purpose !== 'contact' || !(age >= SHORTEST && age <= LONGEST)) return false
@@ -28,7 +28,7 @@ async function isUsable({ app }: Ctx, token: string): Promise<boolean> {
   }
 }
 
-export const hashOf = (text: string): string => hashSecret(text.toLowerCase().replace(/\s+/g, ' ').trim())
+export const textHashOf = (text: string): string => hashSecret(text.toLowerCase().replace(/\s+/g, ' ').trim())
 
 /** Returns why a message is treated as spam, or undefined. The sender does not learn it. */
 export async function spamReason(
@@ -36,8 +36,8 @@ export async function spamReason(
   { token, website, message: written }: ContactSend,
 ): Promise<string | undefined> {
   if (website) return 'the hidden field was filled in'
-  if (!(await isUsable(ctx, token))) return 'the form was sent too soon, too late or twice'
+  if (!(await isTokenUsable(ctx, token))) return 'the form was sent too soon, too late or twice'
   if ((written.match(/https?:\/\/|www\./gi)?.length ?? 0) > MOST_LINKS) return 'too many links'
-  const same = await ctx.db.$count(contactMessages, eq(contactMessages.textHash, hashOf(written)))
+  const same = await ctx.db.$count(contactMessages, eq(contactMessages.textHash, textHashOf(written)))
   return same > 0 ? 'the same text again' : undefined
 }

@@ -1,17 +1,17 @@
 import { and, eq } from 'drizzle-orm'
-import { nameRows } from '../../records/changed.ts'
+import { emitChangedRows } from '../../records/synced-changes.ts'
 import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
 import { decisionComments, decisions } from './table.ts'
 
 /** Replaces the author of decisions and comments whose account is deleted. */
-export const withoutAuthor = accountRemoved.handle(async (ctx, { userId }) => {
+export const removeDecisionAuthor = accountRemoved.handle(async (ctx, { userId }) => {
   const former = { authorId: null, authorName: FORMER_USER }
   const theirs = await ctx.db
     .update(decisions)
     .set(former)
     .where(and(eq(decisions.authorType, 'user'), eq(decisions.authorId, userId)))
     .returning({ id: decisions.id, organizationId: decisions.organizationId, projectId: decisions.projectId })
-  nameRows(ctx, 'decision', theirs)
+  emitChangedRows(ctx, 'decision', theirs)
   await ctx.db
     .update(decisionComments)
     .set(former)

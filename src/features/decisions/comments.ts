@@ -1,11 +1,11 @@
 import { desc, eq } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
-import { speaker } from '../agents/parties.ts'
-import { tellMentioned } from '../projects/mentions.ts'
+import { currentUserOrAgent } from '../agents/users-and-agents.ts'
+import { notifyMentioned } from '../projects/mentions.ts'
 import * as projects from '../projects/rows.ts'
 import { decisionCommented } from './events.ts'
-import { changing } from './refusals.ts'
-import { about, find, withAuthor } from './rows.ts'
+import { decisionWriteRule } from './refusals.ts'
+import { decisionEvent, findDecision, withAuthor } from './rows.ts'
 import type { Comment } from './schema.ts'
 import { decisionComments } from './table.ts'
 
@@ -29,13 +29,13 @@ export async function commentsOn(ctx: Ctx, decisionId: string): Promise<Comment[
   return rows.reverse().map(withAuthor)
 }
 
-export const comment = write(
+export const commentOnDecision = write(
   'decisions.comment',
-  changing,
+  decisionWriteRule,
   async (ctx, { ref, body, id }: { ref: string; body: string; id?: string }): Promise<Comment> => {
-    const decision = await find(ctx, ref)
+    const decision = await findDecision(ctx, ref)
     await projects.requireWriter(ctx, decision, 'Discussing this decision')
-    const author = speaker(ctx)
+    const author = currentUserOrAgent(ctx)
     const values = {
       id,
       decisionId: decision.id,
@@ -46,8 +46,8 @@ export const comment = write(
       createdAt: ctx.now,
     }
     const [row] = await ctx.db.insert(decisionComments).values(values).returning({ id: decisionComments.id })
-    ctx.emit(decisionCommented, about(decision, { commentId: row?.id }))
-    await tellMentioned(ctx, decision, body, {
+    ctx.emit(decisionCommented, decisionEvent(decision, { commentId: row?.id }))
+    await notifyMentioned(ctx, decision, body, {
       title: `${author.name} mentions you on ${decision.title}`,
       message: body,
       about: { kind: 'decision', id: decision.id },

@@ -1,5 +1,5 @@
 import type { Feature } from '../../feature.ts'
-import { withoutAuthor } from './account.ts'
+import { removeDecisionAuthor } from './account.ts'
 import * as events from './events.ts'
 import { decisionRecord } from './record.ts'
 import { decisionRoutes } from './routes.ts'
@@ -12,5 +12,5 @@ export const decisions: Feature = {
   tools: decisionTools,
   records: [decisionRecord],
   synced: [discussionSync],
-  hooks: [withoutAuthor],
+  hooks: [removeDecisionAuthor],
 }

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { lastComments, nextPart, type RecordKind } from '../../records/kind.ts'
+import { PART_SEPARATOR, type RecordKind, recentComments } from '../../records/kind.ts'
 import { visibleTo } from './rows.ts'
 import * as service from './service.ts'
 import { decisionSync } from './sync.ts'
@@ -10,7 +10,7 @@ const ofDecision = sql`${decisionComments.decisionId} = ${decisions.id}`
 const hasComments = sql`exists (select 1 from ${decisionComments} where ${ofDecision})`
 
 const alternatives = sql`(select string_agg(
-    concat_ws(e'\n', one ->> 'option', one ->> 'pros', one ->> 'cons'), ${nextPart})
+    concat_ws(e'\n', one ->> 'option', one ->> 'pros', one ->> 'cons'), ${PART_SEPARATOR})
   from jsonb_array_elements(${decisions.alternatives}) one)`
 
 export const decisionRecord: RecordKind<Ctx> = {
@@ -22,9 +22,9 @@ export const decisionRecord: RecordKind<Ctx> = {
   status: decisions.status,
   inBriefs: true,
   search: {
-    text: sql`concat_ws(${nextPart}, ${decisions.decision},
+    text: sql`concat_ws(${PART_SEPARATOR}, ${decisions.decision},
         concat_ws(e'\n\n', ${decisions.context}, ${decisions.rationale}), ${decisions.outcome}, ${alternatives},
-        ${lastComments(decisionComments.body, decisionComments.createdAt, ofDecision)})`,
+        ${recentComments(decisionComments.body, decisionComments.createdAt, ofDecision)})`,
     grown: sql`true`,
     several: hasComments,
     tags: decisions.tags,

@@ -1,26 +1,26 @@
 import type { Ctx } from '../../action.ts'
-import { member, type Permission, permissionOf, type Refusal, refusalOf } from '../../auth/policy.ts'
-import { quoted } from '../../text/quoted.ts'
+import { member, type Permission, permissionOf, type Refusal, ruleRefusal } from '../../auth/policy.ts'
+import { quoteText } from '../../text/quoting.ts'
 import { openProjectRefusal } from '../projects/refusals.ts'
 import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import type { Decision, DecisionAction } from './schema.ts'
 
-export const changing = member('decisions:write')
+export const decisionWriteRule = member('decisions:write')
 
 /** Returns why a decision cannot be superseded, or undefined. */
 export const supersededRefusal = ({ title, supersededById }: Decision): Refusal | undefined =>
   supersededById
     ? {
         code: 'conflict',
-        detail: `${quoted(title)} is already superseded by ${supersededById}. Supersede that decision instead.`,
+        detail: `${quoteText(title)} is already superseded by ${supersededById}. Supersede that decision instead.`,
       }
     : undefined
 
 /** Returns what the caller may do with a decision. */
-export async function can(ctx: Ctx, decision: Decision): Promise<Record<DecisionAction, Permission>> {
+export async function decisionPermissions(ctx: Ctx, decision: Decision): Promise<Record<DecisionAction, Permission>> {
   const ask = async (action: DecisionAction, what: string): Promise<Refusal | undefined> =>
-    refusalOf(ctx.actor, changing, `decisions.${action}`, ctx.app.clock) ??
+    ruleRefusal(ctx.actor, decisionWriteRule, `decisions.${action}`, ctx.app.clock) ??
     (await projects.writerRefusal(ctx, decision, what))
   return {
     update: permissionOf(await ask('update', 'Changing this decision')),
@@ -32,6 +32,6 @@ export async function can(ctx: Ctx, decision: Decision): Promise<Record<Decision
 /** Returns whether the caller may log a decision in the team, or in this project. */
 export const canCreate = (ctx: Ctx, project: Project | undefined): Permission =>
   permissionOf(
-    refusalOf(ctx.actor, changing, 'decisions.create', ctx.app.clock) ??
+    ruleRefusal(ctx.actor, decisionWriteRule, 'decisions.create', ctx.app.clock) ??
       (project && openProjectRefusal(ctx, project, 'Logging a decision')),
   )

@@ -1,6 +1,6 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { object, text } from '../../schema.ts'
-import { comment } from './comments.ts'
+import { commentOnDecision } from './comments.ts'
 import {
   Comment,
   CommentCreate,
@@ -27,7 +27,7 @@ export const decisionRoutes = (http: Http) =>
     })
     .post(
       '/api/decisions',
-      async ({ ctx, body, set }) => created(set, '/api/decisions', await decisions.create(ctx, body)),
+      async ({ ctx, body, set }) => respondCreated(set, '/api/decisions', await decisions.create(ctx, body)),
       {
         ...on(decisions.create, 'Log a decision; returns similar earlier ones'),
         body: DecisionCreate,
@@ -48,9 +48,13 @@ export const decisionRoutes = (http: Http) =>
     .post(
       '/api/decisions/:id/comments',
       async ({ ctx, params, body, set }) =>
-        created(set, `/api/decisions/${params.id}/comments`, await comment(ctx, { ...body, ref: params.id })),
+        respondCreated(
+          set,
+          `/api/decisions/${params.id}/comments`,
+          await commentOnDecision(ctx, { ...body, ref: params.id }),
+        ),
       {
-        ...on(comment, 'Add to the discussion of a decision'),
+        ...on(commentOnDecision, 'Add to the discussion of a decision'),
         params: byRef,
         body: CommentCreate,
         response: { 201: Comment },

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { Party } from '../../records/party.ts'
+import { UserOrAgent } from '../../records/user-or-agent.ts'
 import {
   array,
   id,
@@ -42,7 +42,7 @@ const fields = {
 
 export const Comment = object({
   id: id(),
-  author: Party,
+  author: UserOrAgent,
   body: text(20_000, { example: 'Agreed.' }),
   createdAt: instant(),
 })
@@ -55,7 +55,7 @@ const item = {
   title: name,
   status: oneOf(statuses),
   tags,
-  author: Party,
+  author: UserOrAgent,
   supersedes: nullable(id()),
   supersededById: nullable(id()),
 }

@@ -7,18 +7,18 @@ import { hasAll, matches, newId } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { changeVersioned } from '../../records/rows.ts'
-import { speaker } from '../agents/parties.ts'
-import { linkedWith } from '../links/linked.ts'
-import { settle } from '../notifications/service.ts'
-import { filteredProject, type ProjectFilter, projectOf } from '../projects/current.ts'
+import { updateVersioned } from '../../records/rows.ts'
+import { currentUserOrAgent } from '../agents/users-and-agents.ts'
+import { linkedRecords } from '../links/linked-records.ts'
+import { settleNotifications } from '../notifications/service.ts'
+import { type ProjectFilter, projectFilterWithProject, projectOf } from '../projects/current.ts'
 import { requireOpenProject } from '../projects/refusals.ts'
 import * as projects from '../projects/rows.ts'
-import { comment, commentsOn } from './comments.ts'
+import { commentOnDecision, commentsOn } from './comments.ts'
 import { decisionLogged, decisionUpdated } from './events.ts'
-import { tellOfProposal } from './proposals.ts'
-import { can, canCreate, changing } from './refusals.ts'
-import { about, find, selectItems, visibleTo, withAuthor } from './rows.ts'
+import { notifyDeciders } from './proposal-notices.ts'
+import { canCreate, decisionPermissions, decisionWriteRule } from './refusals.ts'
+import { decisionEvent, findDecision, selectItems, visibleTo, withAuthor } from './rows.ts'
 import type {
   Alternative,
   Decision,
@@ -29,7 +29,7 @@ import type {
   DecisionPatch,
   DecisionQuery,
 } from './schema.ts'
-import { replaceable, similarTo, supersede, supersedeByAccepted } from './superseding.ts'
+import { findReplaceable, similarDecisions, supersedeByAccepted, supersedeDecision } from './superseding.ts'
 import { decisionComments, decisions } from './table.ts'
 
 const orders = { updatedAt: decisions.updatedAt, createdAt: decisions.createdAt }
@@ -48,7 +48,7 @@ export const list = read(
   member('decisions:read'),
   async (ctx, query: DecisionQuery & ProjectFilter): Promise<DecisionPage> => {
     const page = keyset(orders, decisions.id, query, { sort: 'updatedAt' })
-    const { id: projectId, project } = await filteredProject(ctx, query)
+    const { id: projectId, project } = await projectFilterWithProject(ctx, query)
     const filters = and(
       projectId ? eq(decisions.projectId, projectId) : eq(decisions.organizationId, currentOrganization(ctx.actor)),
       query.status && eq(decisions.status, query.status),
@@ -67,19 +67,19 @@ export const list = read(
 const detailOf = async (ctx: Ctx, decision: Decision): Promise<DecisionDetail> => ({
   ...decision,
   discussion: await commentsOn(ctx, decision.id),
-  links: await linkedWith(ctx, decision),
-  can: await can(ctx, decision),
+  links: await linkedRecords(ctx, decision),
+  can: await decisionPermissions(ctx, decision),
 })
 
 export const get = read(
   'decisions.get',
   member('decisions:read'),
-  async (ctx, { ref }: { ref: string }): Promise<DecisionDetail> => detailOf(ctx, await find(ctx, ref)),
+  async (ctx, { ref }: { ref: string }): Promise<DecisionDetail> => detailOf(ctx, await findDecision(ctx, ref)),
 )
 
 export const create = write(
   'decisions.create',
-  changing,
+  decisionWriteRule,
   async (ctx, input: DecisionCreate & { id?: string }): Promise<DecisionLogged> => {
     const project = await projectOf(ctx, input.projectId)
     const place = {
@@ -91,8 +91,8 @@ export const create = write(
     const id = input.id ?? newId()
     const status = input.status ?? 'accepted'
     const old =
-      input.supersedes === undefined ? undefined : await replaceable(ctx, input.supersedes, place.organizationId)
-    const author = speaker(ctx)
+      input.supersedes === undefined ? undefined : await findReplaceable(ctx, input.supersedes, place.organizationId)
+    const author = currentUserOrAgent(ctx)
     await ctx.db.insert(decisions).values({
       id,
       ...place,
@@ -104,55 +104,55 @@ export const create = write(
       context: input.context,
       decision: input.decision,
       rationale: input.rationale,
-      alternatives: options(input.alternatives ?? []),
+      alternatives: toAlternatives(input.alternatives ?? []),
       status,
       tags: input.tags ?? [],
       supersedes: old?.id,
       createdAt: ctx.now,
       updatedAt: ctx.now,
     })
-    const decision = await find(ctx, id)
-    ctx.emit(decisionLogged, about(decision))
-    if (status === 'proposed') await tellOfProposal(ctx, decision)
-    if (old && status === 'accepted') await supersede(ctx, old, id)
-    return { ...decision, similar: await similarTo(ctx, decision) }
+    const decision = await findDecision(ctx, id)
+    ctx.emit(decisionLogged, decisionEvent(decision))
+    if (status === 'proposed') await notifyDeciders(ctx, decision)
+    if (old && status === 'accepted') await supersedeDecision(ctx, old, id)
+    return { ...decision, similar: await similarDecisions(ctx, decision) }
   },
 )
 
-const options = (given: readonly (string | Alternative)[]): Alternative[] =>
+const toAlternatives = (given: readonly (string | Alternative)[]): Alternative[] =>
   given.map((a) => (typeof a === 'string' ? { option: a } : a))
 
 export const update = write(
   'decisions.update',
-  changing,
+  decisionWriteRule,
   async (ctx, { ref, ...patch }: DecisionPatch & { ref: string }): Promise<Decision> => {
-    const before = await find(ctx, ref)
+    const before = await findDecision(ctx, ref)
     await projects.requireWriter(ctx, before, 'Changing this decision')
     checkVersion(ctx, before)
     if (before.supersededById && patch.status)
       throw new AppError('conflict', `This decision is superseded by ${before.supersededById}, so its status is final.`)
     const { alternatives, title, ...plain } = patch
-    await changeVersioned(ctx, decisions, {
+    await updateVersioned(ctx, decisions, {
       columns: { id: decisions.id, version: decisions.version },
       before: { id: before.id, version: before.version },
       set: {
         ...plain,
         ...(title !== undefined && { title: title.trim() }),
-        ...(alternatives && { alternatives: options(alternatives) }),
+        ...(alternatives && { alternatives: toAlternatives(alternatives) }),
       },
       what: 'this decision',
-      again: () => find(ctx, before.id),
+      again: () => findDecision(ctx, before.id),
     })
-    const after = await find(ctx, before.id)
+    const after = await findDecision(ctx, before.id)
     ctx.emit(
       decisionUpdated,
-      about(after, {
+      decisionEvent(after, {
         fields: Object.keys(patch),
         ...(patch.status && { from: before.status }),
       }),
     )
     if (before.status === 'proposed' && after.status !== 'proposed')
-      await settle(ctx, { id: after.id, reasons: ['decision'] })
+      await settleNotifications(ctx, { id: after.id, reasons: ['decision'] })
     // A proposal supersedes the earlier decision only when it is accepted.
     if (after.supersedes && after.status === 'accepted' && before.status !== 'accepted')
       await supersedeByAccepted(ctx, after, after.supersedes)
@@ -170,15 +170,15 @@ interface Addition {
 /** Adds a comment, an outcome or both to a decision, and returns it. */
 export const add = write(
   'decisions.add',
-  changing,
+  decisionWriteRule,
   async (ctx, { ref, body, outcome }: Addition): Promise<DecisionDetail> => {
-    if (body !== undefined) await comment(ctx, { ref, body })
+    if (body !== undefined) await commentOnDecision(ctx, { ref, body })
     if (outcome !== undefined) await update(ctx, { ref, outcome })
-    return detailOf(ctx, await find(ctx, ref))
+    return detailOf(ctx, await findDecision(ctx, ref))
   },
 )
 
-interface Added {
+interface AdditionResult {
   id: string
   added: string[]
 }
@@ -186,8 +186,8 @@ interface Added {
 /** For the tool `log_decision`: creates a decision, or adds to the one that `ref` names. */
 export const log = write(
   'decisions.log',
-  changing,
-  async (ctx, input: DecisionCreate | Addition): Promise<DecisionLogged | Added> => {
+  decisionWriteRule,
+  async (ctx, input: DecisionCreate | Addition): Promise<DecisionLogged | AdditionResult> => {
     if (!('ref' in input)) return create(ctx, input)
     const { id } = await add(ctx, input)
     const { body, outcome } = input

@@ -1,10 +1,17 @@
 import { sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { type Container, checked, type SyncEntity, type Synced, split, splitContainer } from '../../records/sync.ts'
+import {
+  type Container,
+  type SyncEntity,
+  type SyncRules,
+  splitContainer,
+  splitFields,
+  validateFields,
+} from '../../records/sync.ts'
 import { id, object } from '../../schema.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
-import { comment } from './comments.ts'
-import { visible } from './rows.ts'
+import { commentOnDecision } from './comments.ts'
+import { decisionColumns } from './rows.ts'
 import { CommentCreate, DecisionCreate, DecisionPatch } from './schema.ts'
 import { create, update } from './service.ts'
 import { decisionComments, decisions } from './table.ts'
@@ -12,8 +19,8 @@ import { decisionComments, decisions } from './table.ts'
 const startsAs = new Set<unknown>(['proposed', 'accepted'])
 
 /** The web API deletes no decision, so devices cannot either. */
-export const decisionSync: Synced<Ctx> = {
-  columns: visible,
+export const decisionSync: SyncRules<Ctx> = {
+  columns: decisionColumns,
   fields: {
     title: 'value',
     context: 'text',
@@ -27,11 +34,11 @@ export const decisionSync: Synced<Ctx> = {
   onCreate: ['projectId', 'supersedes'],
   create: async (ctx, id, fields) => {
     const isLater = (name: string, value: unknown) => name === 'outcome' || (name === 'status' && !startsAs.has(value))
-    const { now, later } = split(fields, isLater)
-    await create(ctx, { ...checked(DecisionCreate, now), id })
-    if (Object.keys(later).length > 0) await update(ctx, { ...checked(DecisionPatch, later), ref: id })
+    const { now, later } = splitFields(fields, isLater)
+    await create(ctx, { ...validateFields(DecisionCreate, now), id })
+    if (Object.keys(later).length > 0) await update(ctx, { ...validateFields(DecisionPatch, later), ref: id })
   },
-  update: (ctx, { id }, fields) => update(ctx, { ...checked(DecisionPatch, fields), ref: id }),
+  update: (ctx, { id }, fields) => update(ctx, { ...validateFields(DecisionPatch, fields), ref: id }),
 }
 
 const ofDecision = object({ id: id({ description: 'decisionId' }) })
@@ -54,7 +61,11 @@ export const discussionSync: SyncEntity<Ctx> = {
   fields: {},
   onCreate: ['decisionId', 'body'],
   create: (ctx, id, { decisionId, ...fields }) =>
-    comment(ctx, { ...checked(CommentCreate, fields), ref: checked(ofDecision, { id: decisionId }).id, id }),
+    commentOnDecision(ctx, {
+      ...validateFields(CommentCreate, fields),
+      ref: validateFields(ofDecision, { id: decisionId }).id,
+      id,
+    }),
   place: {
     visible: (rights) =>
       sql`exists (select 1 from ${decisions} where ${decisions.id} = ${decisionComments.decisionId}

@@ -1,10 +1,10 @@
 import type { Feature } from '../../feature.ts'
-import { countApproved, dropApproved } from './account.ts'
+import { countApprovedDevices, dropApprovedDevices } from './account.ts'
 import * as events from './events.ts'
 import { deviceRoutes } from './routes.ts'
 
 export const devices: Feature = {
   events: Object.values(events),
   routes: deviceRoutes,
-  hooks: [dropApproved, countApproved],
+  hooks: [dropApprovedDevices, countApprovedDevices],
 }

@@ -15,8 +15,8 @@ export const deviceRoutes = (http: Http) =>
       body: DevicePoll,
       response: SignedIn,
     })
-    .get('/api/auth/device/:userCode', ({ ctx, params }) => devices.look(ctx, params), {
-      ...on(devices.look, 'Show the device with this code; from then on only you can approve or refuse it'),
+    .get('/api/auth/device/:userCode', ({ ctx, params }) => devices.showDevice(ctx, params), {
+      ...on(devices.showDevice, 'Show the device with this code; from then on only you can approve or refuse it'),
       params: DeviceRef,
       response: Device,
     })

@@ -3,7 +3,7 @@ import { and, eq, gt, isNull, or } from 'drizzle-orm'
 import { type Ctx, flow, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { countAttempt, networkOf, returnAttempt } from '../../auth/limits.ts'
-import { after } from '../../auth/one-time-secrets.ts'
+import { minutesAfter } from '../../auth/one-time-secrets.ts'
 import { anyone, interactive, recent } from '../../auth/policy.ts'
 import { deriveKey, hashSecret } from '../../auth/secrets.ts'
 import { AppError, type DeviceError, invalid } from '../../errors.ts'
@@ -36,7 +36,7 @@ const visible = {
   status: table.status,
 }
 
-function requireFlow({ app }: Ctx): void {
+function requireDeviceFlow({ app }: Ctx): void {
   if (app.config.DEVICE_FLOW === 'off')
     throw new AppError(
       'forbidden',
@@ -67,7 +67,7 @@ const hashUserCode = (ctx: Ctx, code: string): string =>
 
 // ---- the device
 
-const put = write(
+const storeDevice = write(
   'devices.put',
   anyone,
   async (ctx, { deviceCode, clientName }: { deviceCode: string; clientName: string }): Promise<string> => {
@@ -98,12 +98,14 @@ export const request = flow(
   'devices.request',
   anyone,
   async (ctx, { clientName }: DeviceStart): Promise<DeviceStarted> => {
-    requireFlow(ctx)
+    requireDeviceFlow(ctx)
     const { app } = ctx
     const most = app.config.RATE_LIMIT_DEVICE
     await countAttempt(app.driver, `device:${networkOf(ctx.ip)}`, most, WINDOW, app.clock(), 'device sign-in requests')
     const deviceCode = randomBytes(32).toString('base64url')
-    const userCode = withDash(await put(ctx, { deviceCode, clientName: oneLine(clientName ?? '') || 'Unnamed device' }))
+    const userCode = withDash(
+      await storeDevice(ctx, { deviceCode, clientName: oneLine(clientName ?? '') || 'Unnamed device' }),
+    )
     const verificationUri = `${app.url}/device`
     return {
       deviceCode,
@@ -116,14 +118,14 @@ export const request = flow(
   },
 )
 
-interface NotYet {
+interface PollError {
   error: DeviceError
   /** Seconds to wait now. */
   interval?: number
 }
 
 /** Returns the error instead of throwing it: throwing would roll back the longer interval. */
-const notePoll = write('devices.notePoll', anyone, async (ctx, { hash }: { hash: string }): Promise<NotYet> => {
+const recordPoll = write('devices.notePoll', anyone, async (ctx, { hash }: { hash: string }): Promise<PollError> => {
   const waiting = and(eq(table.deviceHash, hash), eq(table.status, 'pending'))
   const [before] = await ctx.db
     .select({ interval: table.interval, lastPollAt: table.lastPollAt })
@@ -140,22 +142,26 @@ const notePoll = write('devices.notePoll', anyone, async (ctx, { hash }: { hash:
 })
 
 /** One statement marks the code as used, so only one of several concurrent polls gets the session. */
-const redeem = write('devices.redeem', anyone, async (ctx, { hash }: { hash: string }): Promise<SignedIn | NotYet> => {
-  const [device] = await ctx.db
-    .update(table)
-    .set({ status: 'used' })
-    .where(and(eq(table.deviceHash, hash), eq(table.status, 'approved'), gt(table.expiresAt, ctx.now)))
-    .returning({ userId: table.claimedById, clientName: table.clientName })
-  if (!device?.userId) return { error: 'expired_token' }
-  const [alive] = await ctx.db
-    .select({ id: users.id })
-    .from(users)
-    .where(and(eq(users.id, device.userId), eq(users.status, 'active')))
-  if (!alive) return { error: 'access_denied' }
-  const answer = await signIn(ctx, { userId: device.userId, via: 'device', device: device.clientName })
-  await notifyUser(ctx, answer.user, device.clientName)
-  return answer
-})
+const redeem = write(
+  'devices.redeem',
+  anyone,
+  async (ctx, { hash }: { hash: string }): Promise<SignedIn | PollError> => {
+    const [device] = await ctx.db
+      .update(table)
+      .set({ status: 'used' })
+      .where(and(eq(table.deviceHash, hash), eq(table.status, 'approved'), gt(table.expiresAt, ctx.now)))
+      .returning({ userId: table.claimedById, clientName: table.clientName })
+    if (!device?.userId) return { error: 'expired_token' }
+    const [alive] = await ctx.db
+      .select({ id: users.id })
+      .from(users)
+      .where(and(eq(users.id, device.userId), eq(users.status, 'active')))
+    if (!alive) return { error: 'access_denied' }
+    const answer = await signIn(ctx, { userId: device.userId, via: 'device', device: device.clientName })
+    await notifyUser(ctx, answer.user, device.clientName)
+    return answer
+  },
+)
 
 async function notifyUser(ctx: Ctx, user: User, clientName: string): Promise<void> {
   const title = `New device: ${clientName}`
@@ -168,7 +174,7 @@ async function notifyUser(ctx: Ctx, user: User, clientName: string): Promise<voi
       'The device was approved in your browser and can do everything that you can do.',
     ],
     notes: [`If this was not you, end the session at ${ctx.app.url}/settings/sessions and change your password.`],
-    expiresAt: after(ctx.now, NOTICE_MINUTES),
+    expiresAt: minutesAfter(ctx.now, NOTICE_MINUTES),
   })
   await notify(ctx, {
     userId: user.id,
@@ -185,30 +191,30 @@ const reasons: Record<DeviceError, string> = {
   access_denied: 'The user refused this device.',
   expired_token: 'The code is unknown, was already used or has expired. Start again.',
 }
-const notYet = ({ error, interval }: NotYet): AppError =>
+const pollError = ({ error, interval }: PollError): AppError =>
   new AppError('invalid.device', reasons[error], { error, ...(interval && { retryAfter: interval }) })
 
 export const poll = flow('devices.poll', anyone, async (ctx, { deviceCode }: DevicePoll): Promise<SignedIn> => {
-  requireFlow(ctx)
+  requireDeviceFlow(ctx)
   const hash = hashSecret(deviceCode)
   const [found] = await ctx.db
     .select({ status: table.status, expiresAt: table.expiresAt })
     .from(table)
     .where(eq(table.deviceHash, hash))
-  if (!found || found.status === 'used' || found.expiresAt <= ctx.now) throw notYet({ error: 'expired_token' })
-  if (found.status === 'denied') throw notYet({ error: 'access_denied' })
-  const answer = found.status === 'approved' ? await redeem(ctx, { hash }) : await notePoll(ctx, { hash })
-  if ('error' in answer) throw notYet(answer)
+  if (!found || found.status === 'used' || found.expiresAt <= ctx.now) throw pollError({ error: 'expired_token' })
+  if (found.status === 'denied') throw pollError({ error: 'access_denied' })
+  const answer = found.status === 'approved' ? await redeem(ctx, { hash }) : await recordPoll(ctx, { hash })
+  if ('error' in answer) throw pollError(answer)
   return answer
 })
 
 // ---- the user
 
 /** SQL condition: the code is not expired and not claimed by another user. The first user who opens it claims it. */
-const reachable = (ctx: Ctx) =>
+const isReachable = (ctx: Ctx) =>
   and(gt(table.expiresAt, ctx.now), or(isNull(table.claimedById), eq(table.claimedById, userIdOf(ctx.actor))))
 
-const unknown = () =>
+const unknownCodeError = () =>
   new AppError(
     'not_found',
     'No device shows this code, or it has expired. Compare the letters, or start again on the device.',
@@ -218,8 +224,11 @@ const unknown = () =>
  * Counts the attempt before the lookup, so that concurrent guesses count too. A correct code does not count, and does
  * not reset the count of wrong ones.
  */
-async function find(ctx: Ctx, { userCode }: DeviceRef): Promise<Device & { id: string; claimedById: string | null }> {
-  requireFlow(ctx)
+async function findDevice(
+  ctx: Ctx,
+  { userCode }: DeviceRef,
+): Promise<Device & { id: string; claimedById: string | null }> {
+  requireDeviceFlow(ctx)
   const { app, actor } = ctx
   const code = readUserCode(userCode)
   const counters: [string, number][] = [
@@ -231,8 +240,8 @@ async function find(ctx: Ctx, { userCode }: DeviceRef): Promise<Device & { id: s
   const [found] = await ctx.db
     .select({ ...visible, id: table.id, claimedById: table.claimedById })
     .from(table)
-    .where(and(eq(table.userHash, hashUserCode(ctx, code)), reachable(ctx)))
-  if (!found) throw unknown()
+    .where(and(eq(table.userHash, hashUserCode(ctx, code)), isReachable(ctx)))
+  if (!found) throw unknownCodeError()
   for (const [key] of counters) await returnAttempt(app.driver, key)
   return found
 }
@@ -241,15 +250,15 @@ const claim = write('devices.claim', interactive, async (ctx, { id }: { id: stri
   const [device] = await ctx.db
     .update(table)
     .set({ claimedById: userIdOf(ctx.actor) })
-    .where(and(eq(table.id, id), reachable(ctx)))
+    .where(and(eq(table.id, id), isReachable(ctx)))
     .returning(visible)
-  if (!device) throw unknown()
+  if (!device) throw unknownCodeError()
   ctx.emit(deviceClaimed, { subjectId: id, userId: ctx.actor.userId })
   return device
 })
 
-export const look = flow('devices.look', interactive, async (ctx, ref: DeviceRef): Promise<Device> => {
-  const { id, claimedById, ...device } = await find(ctx, ref)
+export const showDevice = flow('devices.look', interactive, async (ctx, ref: DeviceRef): Promise<Device> => {
+  const { id, claimedById, ...device } = await findDevice(ctx, ref)
   return claimedById ? device : claim(ctx, { id })
 })
 
@@ -258,7 +267,7 @@ const decide = write(
   interactive,
   async (ctx, { id, status }: { id: string; status: 'approved' | 'denied' }): Promise<Device> => {
     await lockSession(ctx, ctx.actor.credentialId as string)
-    const mine = and(eq(table.id, id), reachable(ctx))
+    const mine = and(eq(table.id, id), isReachable(ctx))
     const [device] = await ctx.db
       .update(table)
       .set({ status, claimedById: userIdOf(ctx.actor) })
@@ -266,7 +275,7 @@ const decide = write(
       .returning(visible)
     if (!device) {
       const [answered] = await ctx.db.select({ status: table.status }).from(table).where(mine)
-      if (!answered) throw unknown()
+      if (!answered) throw unknownCodeError()
       throw new AppError(
         'conflict',
         `You have already ${answered.status === 'denied' ? 'refused' : 'approved'} this device.`,
@@ -286,7 +295,7 @@ export const approve = flow(
   'devices.approve',
   recent(15),
   async (ctx, { userCode, deny }: DeviceDecision): Promise<Device> => {
-    const { id } = await find(ctx, { userCode })
+    const { id } = await findDevice(ctx, { userCode })
     return decide(ctx, { id, status: deny ? 'denied' : 'approved' })
   },
 )

@@ -34,7 +34,7 @@ const MOST_CLIENTS = 10_000
 const HOUR = 3600
 const PER_HOUR = { registrations: 20, documents: 60 }
 
-const client = {
+const clientColumns = {
   id: oauthClients.id,
   kind: oauthClients.kind,
   name: oauthClients.name,
@@ -42,7 +42,7 @@ const client = {
 }
 
 /** Checks the metadata of a program, from its registration or its published document. */
-function described(from: unknown): { name: string; redirectUris: string[] } {
+function parseMetadata(from: unknown): { name: string; redirectUris: string[] } {
   if (typeof from !== 'object' || from === null || Array.isArray(from))
     throw new OAuthError('invalid_client_metadata', 'Send a JSON object.')
   const { client_name: name, redirect_uris: uris } = from as Record<string, unknown>
@@ -57,7 +57,7 @@ function described(from: unknown): { name: string; redirectUris: string[] } {
   return { name: oneLine(name ?? '', NAME_LENGTH) || 'Unnamed program', redirectUris: uris as string[] }
 }
 
-async function limited(ctx: Ctx, what: keyof typeof PER_HOUR): Promise<void> {
+async function countPerHour(ctx: Ctx, what: keyof typeof PER_HOUR): Promise<void> {
   const { app } = ctx
   const key = `oauth-${what}:${networkOf(ctx.ip)}`
   try {
@@ -68,12 +68,14 @@ async function limited(ctx: Ctx, what: keyof typeof PER_HOUR): Promise<void> {
   }
 }
 
-const put = write(
+const storeClient = write(
   'grants.putClient',
   anyone,
   async (ctx, made: Client & { freshUntil: string | null }): Promise<Client> => {
     const room = (await ctx.db.$count(oauthClients)) < MOST_CLIENTS
-    const [known] = room ? [] : await ctx.db.select(client).from(oauthClients).where(eq(oauthClients.id, made.id))
+    const [known] = room
+      ? []
+      : await ctx.db.select(clientColumns).from(oauthClients).where(eq(oauthClients.id, made.id))
     if (!room && !known)
       throw new OAuthError(
         'temporarily_unavailable',
@@ -91,15 +93,15 @@ const put = write(
 
 /** Registers a program (RFC 7591). It gets no secret, because it cannot keep one safe. */
 export const register = flow('grants.register', anyone, async (ctx, { from }: { from: unknown }): Promise<Client> => {
-  const { name, redirectUris } = described(from)
-  await limited(ctx, 'registrations')
-  return put(ctx, { id: newId(), kind: 'registered', name, redirectUris, freshUntil: null })
+  const { name, redirectUris } = parseMetadata(from)
+  await countPerHour(ctx, 'registrations')
+  return storeClient(ctx, { id: newId(), kind: 'registered', name, redirectUris, freshUntil: null })
 })
 
 /** Returns the program with this id, or undefined. The id may be the address of a document, which is read then. */
 export async function findClient(ctx: Ctx, id: string): Promise<Client | undefined> {
   const [known] = await ctx.db
-    .select({ ...client, freshUntil: oauthClients.freshUntil })
+    .select({ ...clientColumns, freshUntil: oauthClients.freshUntil })
     .from(oauthClients)
     .where(eq(oauthClients.id, id))
   if (known && (known.freshUntil === null || known.freshUntil > ctx.now)) return known
@@ -134,7 +136,7 @@ function freshFor(headers: Record<string, string | string[] | undefined>): numbe
 }
 
 const readDocument = flow('grants.readDocument', anyone, async (ctx, { id }: { id: string }): Promise<Client> => {
-  await limited(ctx, 'documents')
+  await countPerHour(ctx, 'documents')
   const { app } = ctx
   const host = new URL(id).host
   const unusable = (why: string) => new OAuthError('invalid_client', `The document of the program at ${host} ${why}.`)
@@ -161,7 +163,7 @@ const readDocument = flow('grants.readDocument', anyone, async (ctx, { id }: { i
   const method = document.token_endpoint_auth_method
   if (method !== undefined && method !== 'none')
     throw unusable('requires a client authentication that this server does not support')
-  const { name, redirectUris } = described(document)
+  const { name, redirectUris } = parseMetadata(document)
   const freshUntil = new Date(Date.parse(ctx.now) + freshFor(answer.headers) * 1000).toISOString()
-  return put(ctx, { id, kind: 'document', name, redirectUris, freshUntil })
+  return storeClient(ctx, { id, kind: 'document', name, redirectUris, freshUntil })
 })

@@ -1,22 +1,22 @@
 import type { Ctx } from '../../action.ts'
-import { mcpUrlOf, programsSignIn } from '../../address.ts'
+import { mcpUrl, programsSignIn } from '../../address.ts'
 import { AppError } from '../../errors.ts'
-import type { OpenEndpoint, SiteAnswer } from '../../feature.ts'
+import type { OpenEndpoint, SiteResponse } from '../../feature.ts'
 import { OAuthError, readsDocuments, register } from './clients.ts'
-import { endByToken, exchange } from './exchange.ts'
-import { single } from './requests.ts'
+import { endByToken, exchangeToken } from './exchange.ts'
+import { singleParam } from './requests.ts'
 
 // The OAuth endpoints that programs call. Errors have the format of RFC 6749.
 
-const json = (status: number, body: object, headers: Record<string, string> = {}): SiteAnswer => ({
+const json = (status: number, body: object, headers: Record<string, string> = {}): SiteResponse => ({
   status,
   headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
   body: JSON.stringify(body),
 })
 
-const described = (body: object): SiteAnswer => json(200, body, { 'cache-control': 'max-age=300' })
+const metadataResponse = (body: object): SiteResponse => json(200, body, { 'cache-control': 'max-age=300' })
 
-const failed = ({ code, message, status, retryAfter }: OAuthError): SiteAnswer =>
+const errorResponse = ({ code, message, status, retryAfter }: OAuthError): SiteResponse =>
   json(
     status,
     { error: code, error_description: message },
@@ -25,26 +25,26 @@ const failed = ({ code, message, status, retryAfter }: OAuthError): SiteAnswer =
 
 /** Runs an endpoint if programs can sign in to this server, and turns its errors into those of the standard. */
 const endpoint =
-  (run: (ctx: Ctx, request: Parameters<OpenEndpoint>[1]) => Promise<SiteAnswer>): OpenEndpoint =>
+  (run: (ctx: Ctx, request: Parameters<OpenEndpoint>[1]) => Promise<SiteResponse>): OpenEndpoint =>
   async (ctx, request) => {
     if (!programsSignIn(ctx.app)) return undefined
     try {
       return await run(ctx, request)
     } catch (error) {
-      if (error instanceof OAuthError) return failed(error)
+      if (error instanceof OAuthError) return errorResponse(error)
       if (error instanceof AppError && error.status < 500)
-        return failed(new OAuthError('invalid_request', error.message, error.status))
+        return errorResponse(new OAuthError('invalid_request', error.message, error.status))
       throw error
     }
   }
 
-const form = ({ body, contentType }: Parameters<OpenEndpoint>[1]): URLSearchParams => {
+const parseForm = ({ body, contentType }: Parameters<OpenEndpoint>[1]): URLSearchParams => {
   if (!/^application\/x-www-form-urlencoded\b/i.test(contentType))
     throw new OAuthError('invalid_request', 'Send the parameters as application/x-www-form-urlencoded.')
   return new URLSearchParams(new TextDecoder().decode(body))
 }
 
-const parsed = (body: Uint8Array): unknown => {
+const parseBody = (body: Uint8Array): unknown => {
   try {
     return JSON.parse(new TextDecoder().decode(body))
   } catch {
@@ -54,17 +54,17 @@ const parsed = (body: Uint8Array): unknown => {
 
 export const oauthEndpoints: Record<string, OpenEndpoint> = {
   'GET /.well-known/oauth-protected-resource/mcp': endpoint(async (_, { base }) =>
-    described({
-      resource: mcpUrlOf(base),
-      authorization_servers: [mcpUrlOf(base)],
+    metadataResponse({
+      resource: mcpUrl(base),
+      authorization_servers: [mcpUrl(base)],
       scopes_supported: ['read', 'write'],
       bearer_methods_supported: ['header'],
       resource_name: 'Tutti',
     }),
   ),
   'GET /.well-known/oauth-authorization-server/mcp': endpoint(async (ctx, { base }) =>
-    described({
-      issuer: mcpUrlOf(base),
+    metadataResponse({
+      issuer: mcpUrl(base),
       authorization_endpoint: `${base}/oauth/authorize`,
       token_endpoint: `${base}/oauth/token`,
       registration_endpoint: `${base}/oauth/register`,
@@ -80,16 +80,18 @@ export const oauthEndpoints: Record<string, OpenEndpoint> = {
       ...(readsDocuments(ctx) && { client_id_metadata_document_supported: true }),
     }),
   ),
-  'POST /oauth/token': endpoint(async (ctx, request) => json(200, await exchange(ctx, request.base, form(request)))),
+  'POST /oauth/token': endpoint(async (ctx, request) =>
+    json(200, await exchangeToken(ctx, request.base, parseForm(request))),
+  ),
   'POST /oauth/revoke': endpoint(async (ctx, request) => {
-    const token = single(form(request), 'token')
+    const token = singleParam(parseForm(request), 'token')
     if (token !== null) await endByToken(ctx, { token })
     return json(200, {})
   }),
   'POST /oauth/register': endpoint(async (ctx, { body, contentType }) => {
     if (!/^application\/json\b/i.test(contentType))
       throw new OAuthError('invalid_client_metadata', 'Send JSON with "Content-Type: application/json".')
-    const { id, name, redirectUris } = await register(ctx, { from: parsed(body) })
+    const { id, name, redirectUris } = await register(ctx, { from: parseBody(body) })
     return json(201, {
       client_id: id,
       client_id_issued_at: Math.floor(Date.parse(ctx.now) / 1000),

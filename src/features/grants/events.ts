@@ -1,25 +1,25 @@
-import { define, text, texts } from '../../events/catalogue.ts'
+import { defineEvent, text, texts } from '../../events/catalogue.ts'
 import { nullable, optional } from '../../schema.ts'
 
 const ofGrant = { kind: 'grant', feed: 'access', changes: 'rights' } as const
 
-export const grantCreated = define('grant.created', {
+export const grantCreated = defineEvent('grant.created', {
   ...ofGrant,
   description: 'A user authorized a program',
   data: { client: text, scopes: texts, projects: optional(nullable(texts)) },
 })
-export const grantRevoked = define('grant.revoked', {
+export const grantRevoked = defineEvent('grant.revoked', {
   ...ofGrant,
   description: 'The access of a program ended',
   data: { client: text, reason: text },
 })
-export const oauthClientAdded = define('oauth_client.added', {
+export const oauthClientAdded = defineEvent('oauth_client.added', {
   kind: 'oauth_client',
   feed: 'access',
   description: 'An administrator added a program that may ask users to authorize it',
   data: { name: text },
 })
-export const oauthClientRemoved = define('oauth_client.removed', {
+export const oauthClientRemoved = defineEvent('oauth_client.removed', {
   kind: 'oauth_client',
   feed: 'access',
   description: 'An administrator removed a program and ended all its access',

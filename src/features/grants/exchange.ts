@@ -1,17 +1,25 @@
 import { createHash, createHmac } from 'node:crypto'
 import { and, eq, getTableColumns, inArray, sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
-import { redeemSecret, spentSecret } from '../../auth/one-time-secrets.ts'
+import { findSpentSecret, redeemSecret } from '../../auth/one-time-secrets.ts'
 import { anyone } from '../../auth/policy.ts'
-import { bearerHashes, deriveKey, hashBearer, kindOf, newSecret, secretFrom, shown } from '../../auth/secrets.ts'
+import {
+  bearerHashes,
+  deriveKey,
+  hashBearer,
+  maskedSecret,
+  newSecret,
+  secretFrom,
+  secretKind,
+} from '../../auth/secrets.ts'
 import { listText, newId } from '../../db/columns.ts'
 import { placeholders, prepare, prepareDeferred } from '../../db/session.ts'
-import { expiry } from '../tokens/credentials.ts'
+import { expiryAfter } from '../tokens/credentials.ts'
 import { mcpTokens } from '../tokens/table.ts'
 import { users } from '../users/table.ts'
 import { OAuthError } from './clients.ts'
-import { isOurs, needed, single } from './requests.ts'
-import { endGrants, IDLE_DAYS, isLive } from './rows.ts'
+import { isMcpResource, requiredParam, singleParam } from './requests.ts'
+import { endGrants, IDLE_DAYS, isLiveGrant } from './rows.ts'
 import { oauthGrants, oauthRefreshTokens } from './table.ts'
 
 const ACCESS_SECONDS = 3600
@@ -35,7 +43,7 @@ const NOT_VALID =
 const REFUSED = 'refused'
 type Outcome = Tokens | typeof REFUSED
 
-const granted = (outcome: Outcome): Tokens => {
+const requireTokens = (outcome: Outcome): Tokens => {
   if (outcome === REFUSED) throw new OAuthError('invalid_grant', NOT_VALID)
   return outcome
 }
@@ -72,7 +80,7 @@ const storeToken = prepareDeferred((db) =>
 )
 
 /** Creates an access token and returns it with the refresh token of this number. */
-function issue(ctx: Ctx, grant: Grant, turn: number): Tokens {
+function issueTokens(ctx: Ctx, grant: Grant, turn: number): Tokens {
   const token = newSecret('mcp_live')
   const seconds = Math.min(ACCESS_SECONDS, Math.floor((Date.parse(grant.expiresAt) - Date.parse(ctx.now)) / 1000))
   storeToken(ctx.db, {
@@ -86,7 +94,7 @@ function issue(ctx: Ctx, grant: Grant, turn: number): Tokens {
     projects: grant.projects,
     projectId: grant.projectId,
     agentId: grant.agentId,
-    ...shown(token),
+    ...maskedSecret(token),
     hash: hashBearer(token, grant.projects),
     expiresAt: new Date(Date.parse(ctx.now) + seconds * 1000).toISOString(),
     now: ctx.now,
@@ -111,26 +119,26 @@ const storeRefresh = prepareDeferred((db) =>
 )
 
 /** Issues the next refresh token, which replaces the current one. */
-function turn(ctx: Ctx, grant: Grant): Tokens {
+function rotateTokens(ctx: Ctx, grant: Grant): Tokens {
   const next = { grantId: grant.id, turn: grant.turn + 1 }
-  storeTurn(ctx.db, { ...next, now: ctx.now, idleUntil: expiry(ctx.now, IDLE_DAYS) })
-  const tokens = issue(ctx, grant, next.turn)
+  storeTurn(ctx.db, { ...next, now: ctx.now, idleUntil: expiryAfter(ctx.now, IDLE_DAYS) })
+  const tokens = issueTokens(ctx, grant, next.turn)
   storeRefresh(ctx.db, { ...next, hash: hashBearer(tokens.refresh_token, grant.projects) })
   return tokens
 }
 
-const locking = prepare((db) =>
+const selectLockedGrant = prepare((db) =>
   db
     .select({ ...getTableColumns(oauthGrants), active: sql<boolean>`${users.status} = 'active'` })
     .from(oauthGrants)
     .innerJoin(users, eq(users.id, oauthGrants.userId))
-    .where(and(eq(oauthGrants.id, sql.placeholder('id')), isLive({ now })))
+    .where(and(eq(oauthGrants.id, sql.placeholder('id')), isLiveGrant({ now })))
     .for('update', { of: oauthGrants }),
 )
 
 /** Locks the grant, so that concurrent calls run one after the other. Returns undefined if it has ended. */
-async function lock(ctx: Ctx, id: string): Promise<Grant | undefined> {
-  const [grant] = await locking(ctx.db, { id, now: ctx.now })
+async function lockGrant(ctx: Ctx, id: string): Promise<Grant | undefined> {
+  const [grant] = await selectLockedGrant(ctx.db, { id, now: ctx.now })
   return grant?.active ? grant : undefined
 }
 
@@ -146,15 +154,16 @@ const redeem = write('grants.redeem', anyone, async (ctx, use: CodeUse): Promise
     (await redeemSecret(ctx, 'grant_code', use.code)) ?? (await redeemSecret(ctx, 'grant_code_limited', use.code))
   if (!code) {
     const spent =
-      (await spentSecret(ctx, 'grant_code', use.code)) ?? (await spentSecret(ctx, 'grant_code_limited', use.code))
+      (await findSpentSecret(ctx, 'grant_code', use.code)) ??
+      (await findSpentSecret(ctx, 'grant_code_limited', use.code))
     if (spent) await endGrants(ctx, eq(oauthGrants.id, String(spent.data.grantId)), 'A code was used twice')
     return REFUSED
   }
   const { grantId, clientId, redirectUri, challenge } = code.data as Record<string, string>
-  const grant = await lock(ctx, String(grantId))
+  const grant = await lockGrant(ctx, String(grantId))
   const isSender = createHash('sha256').update(use.verifier).digest('base64url') === challenge
   const isSame = use.clientId === clientId && (use.redirectUri ?? redirectUri) === redirectUri
-  if (grant && isSender && isSame) return turn(ctx, grant)
+  if (grant && isSender && isSame) return rotateTokens(ctx, grant)
   await endGrants(ctx, eq(oauthGrants.id, String(grantId)), 'Another program used the code')
   return REFUSED
 })
@@ -167,34 +176,34 @@ const renew = write(
       .select({ grantId: oauthRefreshTokens.grantId, turn: oauthRefreshTokens.turn })
       .from(oauthRefreshTokens)
       .where(inArray(oauthRefreshTokens.hash, bearerHashes(token)))
-    const grant = known && (await lock(ctx, known.grantId))
+    const grant = known && (await lockGrant(ctx, known.grantId))
     if (!known || !grant || clientId !== grant.clientId) return REFUSED
-    if (known.turn === grant.turn) return turn(ctx, grant)
+    if (known.turn === grant.turn) return rotateTokens(ctx, grant)
     const since = Date.parse(ctx.now) - Date.parse(grant.turnedAt ?? ctx.now)
-    if (known.turn === grant.turn - 1 && since <= GRACE_MS) return issue(ctx, grant, grant.turn)
+    if (known.turn === grant.turn - 1 && since <= GRACE_MS) return issueTokens(ctx, grant, grant.turn)
     await endGrants(ctx, eq(oauthGrants.id, grant.id), 'An old refresh token was used')
     return REFUSED
   },
 )
 
 /** The token endpoint: a code or a refresh token for tokens. */
-export async function exchange(ctx: Ctx, base: string, form: URLSearchParams): Promise<Tokens> {
-  if (!form.getAll('resource').every((resource) => isOurs(resource, base)))
+export async function exchangeToken(ctx: Ctx, base: string, form: URLSearchParams): Promise<Tokens> {
+  if (!form.getAll('resource').every((resource) => isMcpResource(resource, base)))
     throw new OAuthError('invalid_target', 'Tokens are for the MCP endpoint only.')
-  switch (needed(form, 'grant_type')) {
+  switch (requiredParam(form, 'grant_type')) {
     case 'authorization_code':
-      return granted(
+      return requireTokens(
         await redeem(ctx, {
-          code: needed(form, 'code'),
-          clientId: needed(form, 'client_id'),
-          redirectUri: single(form, 'redirect_uri'),
-          verifier: needed(form, 'code_verifier'),
+          code: requiredParam(form, 'code'),
+          clientId: requiredParam(form, 'client_id'),
+          redirectUri: singleParam(form, 'redirect_uri'),
+          verifier: requiredParam(form, 'code_verifier'),
         }),
       )
     case 'refresh_token': {
       // Programs have no secret, so only their id binds a refresh token to them (OAuth 2.1, 4.3.1).
-      const token = needed(form, 'refresh_token')
-      return granted(await renew(ctx, { token, clientId: needed(form, 'client_id') }))
+      const token = requiredParam(form, 'refresh_token')
+      return requireTokens(await renew(ctx, { token, clientId: requiredParam(form, 'client_id') }))
     }
     default:
       throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.')
@@ -209,7 +218,7 @@ export const endByToken = write(
     const hashes = sql`any(${listText(bearerHashes(token))}::text[])`
     const refresh = oauthRefreshTokens
     const of =
-      kindOf(token) === 'refresh'
+      secretKind(token) === 'refresh'
         ? sql`(select ${refresh.grantId} from ${refresh} where ${refresh.hash} = ${hashes})`
         : sql`(select ${mcpTokens.grantId} from ${mcpTokens} where ${mcpTokens.hash} = ${hashes})`
     await endGrants(ctx, sql`${oauthGrants.id} = ${of}`, 'The program ended its access')

@@ -1,5 +1,5 @@
 import type { Feature } from '../../feature.ts'
-import { countGrants, endOfAccount, endOfAgent, endOfMember } from './account.ts'
+import { countGrants, endGrantsOfAccount, endGrantsOfAgent, endGrantsOfMember } from './account.ts'
 import { add, list, remove } from './admin.ts'
 import { clientCommands } from './control.ts'
 import { oauthEndpoints } from './endpoints.ts'
@@ -15,5 +15,5 @@ export const grants: Feature = {
   site: grantPages,
   forms: grantForms,
   control: [clientCommands.list.handle(list), clientCommands.add.handle(add), clientCommands.remove.handle(remove)],
-  hooks: [endOfAccount, countGrants, endOfMember, endOfAgent],
+  hooks: [endGrantsOfAccount, countGrants, endGrantsOfMember, endGrantsOfAgent],
 }

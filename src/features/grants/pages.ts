@@ -1,13 +1,13 @@
 import { programsSignIn } from '../../address.ts'
 import { AppError } from '../../errors.ts'
-import type { SiteAnswer, SiteFormOf, SitePageOf } from '../../feature.ts'
-import { html, pageHeaders, shell } from '../../pages/pages.ts'
+import type { SiteFormHandler, SitePageRenderer, SiteResponse } from '../../feature.ts'
+import { html, pageHeaders, pageShell } from '../../pages/pages.ts'
 import { OAuthError } from './clients.ts'
 import { formTarget } from './redirects.ts'
-import { backTo, checkRequest, RefusedRequest } from './requests.ts'
+import { callbackUrl, checkRequest, RefusedRequest } from './requests.ts'
 import { consent } from './service.ts'
 
-const redirect = (location: string): SiteAnswer => ({
+const redirect = (location: string): SiteResponse => ({
   status: 303,
   headers: { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' },
   body: null,
@@ -16,10 +16,10 @@ const redirect = (location: string): SiteAnswer => ({
 const headers = (forms: string) => ({ ...pageHeaders(forms), 'cache-control': 'no-store' })
 
 /** The page for a refused request. It does not redirect. */
-const problem = (text: string, status = 400): SiteAnswer => ({
+const problemAnswer = (text: string, status = 400): SiteResponse => ({
   status,
   headers: headers("'none'"),
-  body: shell(
+  body: pageShell(
     'Not connected · Tutti',
     `<h1>This program cannot be authorized</h1><p class="lead">${html(text)}</p>
 <p class="lead">Nothing was changed. Go back to the program and start again, or connect it with a token, as described in
@@ -29,11 +29,11 @@ const problem = (text: string, status = 400): SiteAnswer => ({
 })
 
 /** The script shows the question, because it knows the signed-in user and renews their session. */
-const question = (target: string): SiteAnswer => ({
+const questionAnswer = (target: string): SiteResponse => ({
   status: 200,
   // Without a referrer, a browser would hide the origin of the form, which the server checks.
   headers: { ...headers(`'self' ${target}`), 'referrer-policy': 'same-origin' },
-  body: shell(
+  body: pageShell(
     'Authorize a program · Tutti',
     `<h1>Authorize a program?</h1><form method="post" action="/oauth/consent"><p class="lead">One moment…</p>
 <p role="alert"></p></form><noscript><p role="alert">This page needs JavaScript.</p></noscript>`,
@@ -45,29 +45,29 @@ const question = (target: string): SiteAnswer => ({
  * Answers an invalid request. Redirects only to programs that an administrator added: anyone can register a program,
  * and could otherwise use links to this server as an open redirect.
  */
-const refuse = ({ from, code, message }: RefusedRequest, base: string): SiteAnswer =>
+const refuseRequest = ({ from, code, message }: RefusedRequest, base: string): SiteResponse =>
   from.client.kind === 'added'
-    ? redirect(backTo(from, base, { error: code, error_description: message }))
-    : problem(`The program sent a request that this server does not accept (${code}). ${message}`)
+    ? redirect(callbackUrl(from, base, { error: code, error_description: message }))
+    : problemAnswer(`The program sent a request that this server does not accept (${code}). ${message}`)
 
-const authorize: SitePageOf = async (ctx, { query, base }) => {
+const authorizeAnswer: SitePageRenderer = async (ctx, { query, base }) => {
   if (!programsSignIn(ctx.app)) return undefined
   try {
     const { redirectUri } = await checkRequest(ctx, base, query)
-    return question(formTarget(redirectUri))
+    return questionAnswer(formTarget(redirectUri))
   } catch (error) {
-    if (error instanceof RefusedRequest) return refuse(error, base)
-    if (error instanceof OAuthError) return problem(error.message, error.status)
+    if (error instanceof RefusedRequest) return refuseRequest(error, base)
+    if (error instanceof OAuthError) return problemAnswer(error.message, error.status)
     throw error
   }
 }
 
-const take: SiteFormOf = async (_, fields, { base, signedIn }) => {
+const receiveConsent: SiteFormHandler = async (_, fields, { base, signedIn }) => {
   const ctx = await signedIn()
   if (!programsSignIn(ctx.app)) throw new AppError('not_found', 'Programs cannot sign in to this server.')
   const { location } = await consent(ctx, { ticket: fields.get('ticket') ?? '', base })
   return redirect(location)
 }
 
-export const grantPages = { '/oauth/authorize': authorize }
-export const grantForms = { '/oauth/consent': take }
+export const grantPages = { '/oauth/authorize': authorizeAnswer }
+export const grantForms = { '/oauth/consent': receiveConsent }

@@ -32,7 +32,7 @@ export function redirectProblem(uri: string): string | undefined {
 }
 
 /** Returns whether the requested address is one of the registered ones. On loopback the port may be any. */
-export function isRegistered(registered: readonly string[], asked: string): boolean {
+export function isRegisteredRedirect(registered: readonly string[], asked: string): boolean {
   if (registered.includes(asked)) return true
   if (!isLoopback(asked)) return false
   const withoutPort = (uri: string) => {

@@ -1,5 +1,5 @@
-import { baseOf } from '../../address.ts'
-import { created, type Http, on } from '../../http/context.ts'
+import { baseUrl } from '../../address.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted, id, object, text, yes } from '../../schema.ts'
 import * as clients from './admin.ts'
 import {
@@ -34,16 +34,16 @@ export const grantRoutes = (http: Http) =>
     })
     .post(
       '/api/settings/grants/look',
-      ({ ctx, body, request }) => grants.look(ctx, { ...body, base: baseOf(ctx.app, request) }),
+      ({ ctx, body, request }) => grants.showGrantRequest(ctx, { ...body, base: baseUrl(ctx.app, request) }),
       {
-        ...on(grants.look, 'Show what a program requests, after it sent you to /oauth/authorize'),
+        ...on(grants.showGrantRequest, 'Show what a program requests, after it sent you to /oauth/authorize'),
         body: GrantRequest,
         response: GrantRequested,
       },
     )
     .post(
       '/api/settings/grants/decide',
-      ({ ctx, body, request }) => grants.decide(ctx, { ...body, base: baseOf(ctx.app, request) }),
+      ({ ctx, body, request }) => grants.decide(ctx, { ...body, base: baseUrl(ctx.app, request) }),
       {
         ...on(grants.decide, 'Authorize or refuse the program; returns a ticket for POST /oauth/consent'),
         body: GrantDecision,
@@ -57,7 +57,7 @@ export const grantRoutes = (http: Http) =>
     })
     .post(
       '/api/admin/oauth-clients',
-      async ({ ctx, body, set }) => created(set, '/api/admin/oauth-clients', await clients.add(ctx, body)),
+      async ({ ctx, body, set }) => respondCreated(set, '/api/admin/oauth-clients', await clients.add(ctx, body)),
       {
         ...on(clients.add, 'Add a program that cannot register itself'),
         body: OauthClientAdd,

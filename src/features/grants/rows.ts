@@ -1,7 +1,7 @@
 import { eq, gt, isNull, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { permissionOf, person, refusalOf } from '../../auth/policy.ts'
+import { permissionOf, person, ruleRefusal } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { agents } from '../agents/table.ts'
@@ -15,7 +15,7 @@ import { oauthGrants as table } from './table.ts'
 /** A grant ends if its program does not renew it for this long. */
 export const IDLE_DAYS = 30
 
-export const visible = {
+export const grantColumns = {
   id: table.id,
   createdAt: table.createdAt,
   updatedAt: table.updatedAt,
@@ -45,9 +45,9 @@ type Row = Omit<Grant, 'user' | 'can' | 'defaultProject'> & {
 }
 
 /** Adds uses that are not written yet, and what the caller may do. */
-export function shown({ app, actor }: Ctx, { userId, userName, idleUntil, ...row }: Row): Grant {
+export function toGrant({ app, actor }: Ctx, { userId, userName, idleUntil, ...row }: Row): Grant {
   const recent = app.auth.unwrittenUses(row.id)
-  const refusal = refusalOf(actor, person, 'Ending the access of a program', app.clock)
+  const refusal = ruleRefusal(actor, person, 'Ending the access of a program', app.clock)
   return {
     ...row,
     defaultProject: row.projectId,
@@ -59,10 +59,10 @@ export function shown({ app, actor }: Ctx, { userId, userName, idleUntil, ...row
 }
 
 /** SQL condition: grants that a program can still use. */
-export const isLive = ({ now }: { now: string | Placeholder }): SQL =>
+export const isLiveGrant = ({ now }: { now: string | Placeholder }): SQL =>
   and(isNull(table.revokedAt), gt(table.expiresAt, now), gt(table.idleUntil, now))
 
-export const isMine = (ctx: Ctx): SQL => eq(table.userId, userIdOf(ctx.actor))
+export const isOwnGrant = (ctx: Ctx): SQL => eq(table.userId, userIdOf(ctx.actor))
 
 /** Ends grants and their tokens in the caller's transaction. Returns their number. */
 export async function endGrants(ctx: Ctx, where: SQL, reason: string): Promise<number> {

@@ -4,8 +4,8 @@ import { currentOrganization, userIdOf } from '../../auth/actor.ts'
 import { issueSecret, redeemSecret } from '../../auth/one-time-secrets.ts'
 import {
   account,
-  atLeast,
   interactive,
+  isAtLeast,
   permissionOf,
   person,
   recent,
@@ -16,16 +16,22 @@ import { newId } from '../../db/columns.ts'
 import { placeholders, prepareDeferred } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { agentOfToken } from '../agents/of-token.ts'
-import { findOwnAgent } from '../agents/parties.ts'
+import { findOrCreateTokenAgent } from '../agents/token-agents.ts'
+import { findOwnAgent } from '../agents/users-and-agents.ts'
 import { notify } from '../notifications/service.ts'
 import * as organizations from '../organizations/service.ts'
-import { checkNames, expiry, lockOwnSession, projectsOf, requireBelowLimit } from '../tokens/credentials.ts'
+import {
+  checkScopesAndToolsets,
+  expiryAfter,
+  lockOwnSession,
+  projectsOf,
+  requireBelowLimit,
+} from '../tokens/credentials.ts'
 import { OAuthError } from './clients.ts'
 import { grantCreated } from './events.ts'
 import { formTarget, isLoopback } from './redirects.ts'
-import { type Asked, backTo, checkRequest, RefusedRequest } from './requests.ts'
-import { endGrants, IDLE_DAYS, isLive, isMine, shown, visible } from './rows.ts'
+import { callbackUrl, checkRequest, type GrantRequestData, RefusedRequest } from './requests.ts'
+import { endGrants, grantColumns, IDLE_DAYS, isLiveGrant, isOwnGrant, toGrant } from './rows.ts'
 import type {
   Grant,
   GrantDecision,
@@ -50,17 +56,21 @@ export const list = read('grants.list', account('tokens:read'), async (ctx, quer
   const page = keyset({ createdAt: table.createdAt }, table.id, query, { sort: 'createdAt', order: 'desc' })
   // Turn 0: the program has not fetched its tokens yet.
   const ofTeam = organizationId && (isMember ? eq(table.organizationId, organizationId) : sql`false`)
-  const whose = ofTeam || isMine(ctx)
-  const live = and(whose, isLive(ctx), sql`${table.turn} > 0`)
+  const whose = ofTeam || isOwnGrant(ctx)
+  const live = and(whose, isLiveGrant(ctx), sql`${table.turn} > 0`)
   const rows = await ctx.db
-    .select(visible)
+    .select(grantColumns)
     .from(table)
     .where(page.where(live))
     .orderBy(...page.orderBy)
     .limit(page.limit)
   const found = page.page(rows, query.total ? await ctx.db.$count(table, live) : undefined)
   const refusal = roleRefusal(ctx.actor, ctx.actor.organizationId, 'owner', SEE_TEAM)
-  return { ...found, items: found.items.map((row): Grant => shown(ctx, row)), can: { listTeam: permissionOf(refusal) } }
+  return {
+    ...found,
+    items: found.items.map((row): Grant => toGrant(ctx, row)),
+    can: { listTeam: permissionOf(refusal) },
+  }
 })
 
 /** Ends a grant of the caller, or of a member of a team that the caller owns. */
@@ -73,7 +83,7 @@ export const revoke = write(
       .from(table)
       .where(eq(table.id, id))
     const own = grant?.userId === userIdOf(ctx.actor)
-    const owns = grant && atLeast(ctx.actor.memberships.get(grant.organizationId), 'owner')
+    const owns = grant && isAtLeast(ctx.actor.memberships.get(grant.organizationId), 'owner')
     if (!own && !owns) throw notFound('grant', id)
     await endGrants(ctx, eq(table.id, id), own ? 'The user ended it' : 'An owner of the team ended it')
     return { id, deleted: true }
@@ -84,31 +94,32 @@ export const revoke = write(
 // ---- the question
 
 /** Checks the request of a program. Throws `invalid` for its mistakes. */
-const askedIn = (ctx: Ctx, base: string, request: string): Promise<Asked> =>
+const readRequest = (ctx: Ctx, base: string, request: string): Promise<GrantRequestData> =>
   checkRequest(ctx, base, new URLSearchParams(request)).catch((error: unknown) => {
     if (error instanceof OAuthError || error instanceof RefusedRequest) throw invalid('/request', error.message)
     throw error
   })
 
-const placeOf = ({ redirectUri }: Asked): GrantRequested['place'] =>
+const placeOf = ({ redirectUri }: GrantRequestData): GrantRequested['place'] =>
   isLoopback(redirectUri) ? 'computer' : redirectUri.startsWith('https:') ? 'web' : 'app'
 
 /** The host of the program's document. Only a document proves where a program comes from. */
-const hostOf = ({ client }: Asked): string | null => (client.kind === 'document' ? new URL(client.id).host : null)
+const hostOf = ({ client }: GrantRequestData): string | null =>
+  client.kind === 'document' ? new URL(client.id).host : null
 
 /** Returns the request of a program, to be shown to the user. */
-export const look = flow(
+export const showGrantRequest = flow(
   'grants.look',
   interactive,
   async (ctx, { request, base }: GrantRequest & { base: string }): Promise<GrantRequested> => {
-    const asked = await askedIn(ctx, base, request)
+    const asked = await readRequest(ctx, base, request)
     return {
       name: asked.client.name,
       host: hostOf(asked),
       place: placeOf(asked),
       target: formTarget(asked.redirectUri),
       scopes: asked.scopes,
-      before: await chosenBefore(ctx, asked),
+      before: await earlierChoice(ctx, asked),
     }
   },
 )
@@ -118,7 +129,7 @@ export const look = flow(
  * host and a web address: any program on a computer can use the name of another one. The new grant ends no later than
  * the one that the user agreed to.
  */
-async function chosenBefore(ctx: Ctx, asked: Asked): Promise<GrantRequested['before']> {
+async function earlierChoice(ctx: Ctx, asked: GrantRequestData): Promise<GrantRequested['before']> {
   if (hostOf(asked) === null || placeOf(asked) !== 'web') return null
   const [before] = await ctx.db
     .select({
@@ -131,7 +142,7 @@ async function chosenBefore(ctx: Ctx, asked: Asked): Promise<GrantRequested['bef
       expiresAt: table.expiresAt,
     })
     .from(table)
-    .where(and(isMine(ctx), eq(table.clientId, asked.client.id), isLive(ctx), sql`${table.turn} > 0`))
+    .where(and(isOwnGrant(ctx), eq(table.clientId, asked.client.id), isLiveGrant(ctx), sql`${table.turn} > 0`))
     .orderBy(desc(table.createdAt))
     .limit(1)
   if (!before) return null
@@ -147,12 +158,12 @@ async function chosenBefore(ctx: Ctx, asked: Asked): Promise<GrantRequested['bef
 
 // ---- the decision
 
-type Decided = {
-  asked: Asked
+type DecisionData = {
+  asked: GrantRequestData
   allowed: (Omit<GrantDecision, 'request' | 'decision'> & { organizationId: string }) | null
 }
 
-const keep = write('grants.keep', recent(15), async (ctx, decided: Decided): Promise<GrantTicket> => {
+const storeDecision = write('grants.keep', recent(15), async (ctx, decided: DecisionData): Promise<GrantTicket> => {
   const boundTo = ctx.actor.credentialId as string
   const data = { ...decided }
   const purpose = purposeOf('consent', decided.allowed?.projects)
@@ -164,16 +175,16 @@ export const decide = flow(
   'grants.decide',
   recent(15),
   async (ctx, { base, request, decision, ...choice }: GrantDecision & { base: string }): Promise<GrantTicket> => {
-    const asked = await askedIn(ctx, base, request)
-    if (decision === 'deny') return keep(ctx, { asked, allowed: null })
+    const asked = await readRequest(ctx, base, request)
+    if (decision === 'deny') return storeDecision(ctx, { asked, allowed: null })
     const organizationId = choice.organizationId ?? currentOrganization(ctx.actor)
     await requirePlace(ctx, { ...choice, organizationId })
     const scopes = choice.scopes ?? asked.scopes
     if (scopes.length === 0) throw invalid('/scopes', 'Choose at least one scope.')
-    checkNames(ctx, scopes, choice.toolsets)
+    checkScopesAndToolsets(ctx, scopes, choice.toolsets)
     const beyond = scopes.find((scope) => !isWithin(asked.scopes, scope))
     if (beyond) throw invalid('/scopes', `The program did not request the scope ${beyond}.`)
-    return keep(ctx, { asked, allowed: { ...choice, organizationId, scopes } })
+    return storeDecision(ctx, { asked, allowed: { ...choice, organizationId, scopes } })
   },
 )
 
@@ -200,14 +211,14 @@ function isWithin(asked: readonly string[], scope: string): boolean {
   return accesses.some((a) => asked.includes(a) || (resource !== undefined && asked.includes(`${resource}:${a}`)))
 }
 
-const unusable = () =>
+const unusableTicketError = () =>
   new AppError(
     'forbidden',
     'This decision was used, is older than 5 minutes, or was made in another session. Start again in the program.',
   )
 
 const now = sql.placeholder('now')
-const store = prepareDeferred((db) =>
+const insertGrant = prepareDeferred((db) =>
   db.insert(table).values({
     ...placeholders(
       'id',
@@ -238,32 +249,33 @@ export const consent = write(
     const found =
       (await redeemSecret(ctx, 'grant_consent', ticket, boundTo)) ??
       (await redeemSecret(ctx, 'grant_consent_limited', ticket, boundTo))
-    if (!found) throw unusable()
-    const { asked, allowed } = found.data as Decided
-    if (!allowed) return { location: backTo(asked, base, { error: 'access_denied' }) }
+    if (!found) throw unusableTicketError()
+    const { asked, allowed } = found.data as DecisionData
+    if (!allowed) return { location: callbackUrl(asked, base, { error: 'access_denied' }) }
     await lockOwnSession(ctx)
     // Rights may have changed since the decision.
     const { projects, projectId } = await requirePlace(ctx, allowed)
-    if ((await ctx.db.$count(oauthClients, eq(oauthClients.id, asked.client.id))) === 0) throw unusable()
+    if ((await ctx.db.$count(oauthClients, eq(oauthClients.id, asked.client.id))) === 0) throw unusableTicketError()
     await requireBelowLimit(ctx, 'authorized programs', table, gt(table.idleUntil, ctx.now))
     const userId = userIdOf(ctx.actor)
     const { organizationId, agentId, scopes = asked.scopes, toolsets = [], days = MOST_DAYS } = allowed
     const name = asked.client.name
     const id = newId()
-    store(ctx.db, {
+    insertGrant(ctx.db, {
       id,
       userId,
       organizationId,
       clientId: asked.client.id,
       clientName: name,
       clientHost: hostOf(asked),
-      agentId: agentId ?? (await agentOfToken(ctx, { organizationId, userId, token: ctx.actor.name, client: name })),
+      agentId:
+        agentId ?? (await findOrCreateTokenAgent(ctx, { organizationId, userId, token: ctx.actor.name, client: name })),
       projects,
       projectId,
       scopes,
       toolsets,
-      idleUntil: expiry(ctx.now, IDLE_DAYS),
-      expiresAt: expiry(ctx.now, days),
+      idleUntil: expiryAfter(ctx.now, IDLE_DAYS),
+      expiresAt: expiryAfter(ctx.now, days),
       now: ctx.now,
     })
     ctx.emit(grantCreated, { subjectId: id, userId, organizationId, data: { client: name, scopes, projects } })
@@ -280,6 +292,6 @@ export const consent = write(
       userId,
       data: { grantId: id, clientId: asked.client.id, redirectUri: asked.redirectUri, challenge: asked.challenge },
     })
-    return { location: backTo(asked, base, { code }) }
+    return { location: callbackUrl(asked, base, { code }) }
   },
 )

@@ -12,7 +12,7 @@ import type { Frame, FrameQuery, Home, HomeQuery } from './schema.ts'
 const DAY = 86_400_000
 
 /** Returns the content of the dashboard's first page in one call. */
-export const home = read('home.get', member('tasks:read'), async (ctx, query: HomeQuery): Promise<Home> => {
+export const getHome = read('home.get', member('tasks:read'), async (ctx, query: HomeQuery): Promise<Home> => {
   const since = query.since ?? new Date(Date.parse(ctx.now) - DAY).toISOString()
   const mine = await tasks.list(ctx, { assignee: 'me', open: true, sort: 'updatedAt', limit: 10, total: true })
   const held = await tasks.list(ctx, { leased: true, limit: 20 })
@@ -23,7 +23,7 @@ export const home = read('home.get', member('tasks:read'), async (ctx, query: Ho
 })
 
 /** Returns what all pages of the dashboard need, so that loading a page takes one call instead of five. */
-export const frame = read('home.frame', account('account:read'), async (ctx, query: FrameQuery): Promise<Frame> => {
+export const getFrame = read('home.frame', account('account:read'), async (ctx, query: FrameQuery): Promise<Frame> => {
   const byName = { limit: 200, sort: 'name', order: 'asc' } as const
   const me = await accounts.me(ctx, {})
   const { items: teams } = await organizations.list(ctx, byName)

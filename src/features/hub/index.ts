@@ -4,7 +4,7 @@ import { hubRoutes } from './routes.ts'
 export const hub: Feature = {
   routes: hubRoutes,
   prepare: async (app) => {
-    await app.live.company.start()
-    await app.live.board.start()
+    await app.live.presence.start()
+    await app.live.broadcaster.start()
   },
 }

@@ -1,4 +1,4 @@
-import { type Http, on, streamed } from '../../http/context.ts'
+import { asStream, type Http, on } from '../../http/context.ts'
 import { EventsQuery, LiveEvents, SocketQuery, Ticket } from './schema.ts'
 import * as hub from './service.ts'
 
@@ -28,7 +28,7 @@ export const hubRoutes = (http: Http) =>
         if (wantsJson(request)) return hub.events(ctx, query)
         guard.server?.timeout(request, 0)
         const cursor = request.headers.get('last-event-id') ?? query.cursor
-        return streamed(hub.stream({ ...ctx, signal: request.signal }, { ...query, cursor }))
+        return asStream(hub.stream({ ...ctx, signal: request.signal }, { ...query, cursor }))
       },
       {
         ...on(

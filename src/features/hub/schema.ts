@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { hubLimits } from '../../live/limits.ts'
-import { Doer } from '../../records/party.ts'
+import { ActorSummary } from '../../records/user-or-agent.ts'
 import {
   array,
   bool,
@@ -51,7 +51,7 @@ export const LiveEvent = object({
   kind: eventKind,
   at: instant(),
   description: text(3000, { example: 'completed TUT-4 Lock the data folder' }),
-  actor: Doer,
+  actor: ActorSummary,
   organizationId: nullable(id()),
   projectId: nullable(id()),
   subjectId: nullable(id({ description: 'The record that the event is about' })),

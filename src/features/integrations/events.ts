@@ -1,18 +1,18 @@
-import { define, text, texts } from '../../events/catalogue.ts'
+import { defineEvent, text, texts } from '../../events/catalogue.ts'
 
 const ofIntegration = { kind: 'integration', feed: 'access' } as const
 
-export const integrationConnected = define('integration.connected', {
+export const integrationConnected = defineEvent('integration.connected', {
   ...ofIntegration,
   description: 'A user connected an external service',
   data: { provider: text },
 })
-export const integrationUpdated = define('integration.updated', {
+export const integrationUpdated = defineEvent('integration.updated', {
   ...ofIntegration,
   description: 'The settings of a connected service changed',
   data: { provider: text, fields: texts },
 })
-export const integrationRemoved = define('integration.removed', {
+export const integrationRemoved = defineEvent('integration.removed', {
   ...ofIntegration,
   description: 'A user disconnected an external service',
   data: { provider: text },

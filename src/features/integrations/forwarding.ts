@@ -9,12 +9,12 @@ import { notificationCreated } from '../notifications/events.ts'
 import { onNotified } from '../notifications/hooks.ts'
 import { notifications } from '../notifications/table.ts'
 import { users } from '../users/table.ts'
-import { type Message, postOf } from './messages.ts'
+import { type Message, requestFor } from './messages.ts'
 import type { Provider } from './schema.ts'
 import { integrations } from './table.ts'
 
-const forwarding: readonly Provider[] = ['slack', 'discord', 'webhook']
-export const forwards = (provider: Provider): boolean => forwarding.includes(provider)
+const forwardingProviders: readonly Provider[] = ['slack', 'discord', 'webhook']
+export const isForwarding = (provider: Provider): boolean => forwardingProviders.includes(provider)
 
 // ---- sealed secrets
 
@@ -24,8 +24,8 @@ interface Secrets {
   signingKey?: string
 }
 export const newSigningKey = (): string => `whsec_${randomBytes(32).toString('base64url')}`
-export const seal = (app: App, secrets: Secrets): string => app.seal.close(JSON.stringify(secrets))
-export function unseal(app: App, sealed: string): Secrets {
+export const sealSecrets = (app: App, secrets: Secrets): string => app.seal.close(JSON.stringify(secrets))
+export function unsealSecrets(app: App, sealed: string): Secrets {
   const text = app.seal.open(sealed)
   if (text === undefined)
     throw new AppError(
@@ -38,14 +38,17 @@ export function unseal(app: App, sealed: string): Secrets {
 // ---- forwarding notifications
 
 /** Enqueues one job for each notification and integration, so that a failing integration does not delay others. */
-export const forwardAll = onNotified.handle(async (ctx, notices) => {
+export const forwardNotifications = onNotified.handle(async (ctx, notices) => {
   const { config, outbound } = ctx.app
   if ((config.OUTBOUND === 'off' && outbound.allowed.isEmpty) || notices.length === 0) return
   const places = await ctx.db
     .select({ id: integrations.id, userId: integrations.userId, settings: integrations.settings })
     .from(integrations)
     .where(
-      and(anyOf(integrations.userId, idList(notices.map((n) => n.userId))), inArray(integrations.provider, forwarding)),
+      and(
+        anyOf(integrations.userId, idList(notices.map((n) => n.userId))),
+        inArray(integrations.provider, forwardingProviders),
+      ),
     )
   const perUser = Map.groupBy(notices, (notice) => notice.userId)
   for (const { id, userId, settings } of places)
@@ -63,7 +66,7 @@ interface Delivery {
 }
 
 /** Reads the delivery when it is sent. Returns undefined if the integration was disabled or removed meanwhile. */
-const due = read('integrations.due', machine, async (ctx, { integrationId, notificationId }: Delivery) => {
+const findDelivery = read('integrations.due', machine, async (ctx, { integrationId, notificationId }: Delivery) => {
   const [found] = await ctx.db
     .select({
       place: { id: integrations.id, provider: integrations.provider, sealed: integrations.sealed },
@@ -86,7 +89,7 @@ const due = read('integrations.due', machine, async (ctx, { integrationId, notif
 })
 
 /** Stores the result of the last delivery for the owner. */
-export const settle = write(
+export const storeDeliveryResult = write(
   'integrations.settle',
   person,
   async (ctx, { id, error }: { id: string; error: string | null }): Promise<void> => {
@@ -98,8 +101,8 @@ export const settle = write(
 )
 
 /** Tries to deliver once. Throws if the job should try again later; a permanent failure does not throw. */
-export const forward = flow('integrations.forward', machine, async (ctx, delivery: Delivery): Promise<void> => {
-  const found = await due(ctx, delivery)
+export const forwardOne = flow('integrations.forward', machine, async (ctx, delivery: Delivery): Promise<void> => {
+  const found = await findDelivery(ctx, delivery)
   if (!found) return
   const { link } = found.message
   const message: Message = {
@@ -107,22 +110,22 @@ export const forward = flow('integrations.forward', machine, async (ctx, deliver
     ...found.message,
     link: link && (URL.parse(link, ctx.app.url)?.href ?? null),
   }
-  const failed = await sendTo(ctx, found.place, message)
-  await settle(ctx, { id: found.place.id, error: failed?.message ?? null })
+  const failed = await sendMessage(ctx, found.place, message)
+  await storeDeliveryResult(ctx, { id: found.place.id, error: failed?.message ?? null })
   if (failed && (failed.code === 'upstream_failed' || failed.code === 'upstream_timeout')) throw failed
 })
 
 /** Sends a message and returns the error, if any. The error never contains the address, which is a secret. */
-export async function sendTo(
+export async function sendMessage(
   { app, signal }: Ctx,
   { provider, sealed }: { provider: Provider; sealed: string },
   message: Message,
 ): Promise<AppError | undefined> {
   try {
-    const { secret, signingKey } = unseal(app, sealed)
+    const { secret, signingKey } = unsealSecrets(app, sealed)
     const { status } = await app.outbound.send(secret, {
       method: 'POST',
-      ...postOf(provider, message, signingKey),
+      ...requestFor(provider, message, signingKey),
       mayBePrivate: true,
       signal,
     })

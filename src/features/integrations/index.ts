@@ -1,6 +1,6 @@
 import type { Feature } from '../../feature.ts'
 import * as events from './events.ts'
-import { forwardAll } from './forwarding.ts'
+import { forwardNotifications } from './forwarding.ts'
 import { integrationJobs } from './jobs.ts'
 import { integrationRoutes } from './routes.ts'
 
@@ -8,5 +8,5 @@ export const integrations: Feature = {
   events: Object.values(events),
   routes: integrationRoutes,
   jobs: integrationJobs,
-  hooks: [forwardAll],
+  hooks: [forwardNotifications],
 }

@@ -2,7 +2,7 @@ import { contextOf } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
 import type { JobDefinition } from '../../jobs/definition.ts'
 import type { App } from '../../services.ts'
-import { forward } from './forwarding.ts'
+import { forwardOne } from './forwarding.ts'
 
 export const integrationJobs: JobDefinition<App>[] = [
   {
@@ -11,7 +11,7 @@ export const integrationJobs: JobDefinition<App>[] = [
     retries: 8,
     timeoutSeconds: 60,
     run: async (app, data, signal) => {
-      await forward(contextOf(app, system, { signal }), data as { integrationId: string; notificationId: string })
+      await forwardOne(contextOf(app, system, { signal }), data as { integrationId: string; notificationId: string })
     },
   },
 ]

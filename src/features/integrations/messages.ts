@@ -25,7 +25,7 @@ const slackSafe = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 const lines = (...texts: (string | null)[]): string => texts.filter(Boolean).join('\n')
 
-export function postOf(provider: Provider, message: Message, signingKey: string | undefined): Post {
+export function requestFor(provider: Provider, message: Message, signingKey: string | undefined): Post {
   const headers = { 'content-type': 'application/json' }
   const { title, link } = message
   switch (provider) {

@@ -4,12 +4,25 @@ import { userIdOf } from '../../auth/actor.ts'
 import { countAttempt } from '../../auth/limits.ts'
 import { account, person } from '../../auth/policy.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
-import { baseOf, type HostAddress, hostAddress, operators, usualBase } from '../../outside/codehosts/host-address.ts'
+import {
+  defaultBase,
+  type HostAddress,
+  hostAddress,
+  normalizeBase,
+  operatorHost,
+} from '../../outside/codehosts/host-address.ts'
 import { type CodeHost, codeHosts } from '../../outside/codehosts/schema.ts'
 import { checkOutboundUrl } from '../../outside/outbound.ts'
-import { changeVersioned } from '../../records/rows.ts'
+import { updateVersioned } from '../../records/rows.ts'
 import { integrationConnected, integrationRemoved, integrationUpdated } from './events.ts'
-import { forwards, newSigningKey, seal, sendTo, settle, unseal } from './forwarding.ts'
+import {
+  isForwarding,
+  newSigningKey,
+  sealSecrets,
+  sendMessage,
+  storeDeliveryResult,
+  unsealSecrets,
+} from './forwarding.ts'
 import {
   type Integration,
   type IntegrationPage,
@@ -37,7 +50,7 @@ const visible = {
 const TESTS_PER_MINUTE = 10
 const isCodeHost = (provider: Provider): provider is CodeHost => codeHosts.some((known) => known === provider)
 
-const mine = (ctx: Ctx, provider?: Provider) =>
+const ownIntegration = (ctx: Ctx, provider?: Provider) =>
   and(eq(integrations.userId, userIdOf(ctx.actor)), provider && eq(integrations.provider, provider))
 
 function providerOf(name: string): Provider {
@@ -54,7 +67,7 @@ export const list = read(
   'integrations.list',
   account('integrations:read'),
   async (ctx, _: Record<string, never>): Promise<IntegrationPage> => ({
-    items: await ctx.db.select(visible).from(integrations).where(mine(ctx)).orderBy(integrations.provider),
+    items: await ctx.db.select(visible).from(integrations).where(ownIntegration(ctx)).orderBy(integrations.provider),
     nextCursor: null,
   }),
 )
@@ -62,7 +75,7 @@ export const list = read(
 // ---- connecting
 
 function checkSecret(ctx: Ctx, provider: Provider, secret: string): void {
-  if (!forwards(provider)) {
+  if (!isForwarding(provider)) {
     if (!/^[\x21-\x7e]{8,500}$/.test(secret))
       throw invalid('/secret', `A token for ${provider} must have 8 to 500 printable ASCII characters without spaces.`)
     return
@@ -82,21 +95,21 @@ function checkSecret(ctx: Ctx, provider: Provider, secret: string): void {
 }
 
 function checkSettings(provider: Provider, settings: Partial<Settings>): void {
-  for (const other of forwards(provider) ? (['login', 'url'] as const) : (['events'] as const))
+  for (const other of isForwarding(provider) ? (['login', 'url'] as const) : (['events'] as const))
     if (settings[other] !== undefined)
       throw invalid(`/settings/${other}`, `${provider} has no setting ${other}.`, 'unknown_field')
 }
 
 /** Returns the host that a token is for. It is stored with the token, which is never sent to another host. */
 function hostOf({ app }: Ctx, provider: CodeHost, given: string | null | undefined): string {
-  const base = given ? baseOf(given) : usualBase(app.config, provider)
+  const base = given ? normalizeBase(given) : defaultBase(app.config, provider)
   if (base === undefined)
     throw invalid(
       '/settings/url',
       `settings.url is required for ${provider}: the web address of the host that the token is for.`,
       'required',
     )
-  const own = operators(app.config)
+  const own = operatorHost(app.config)
   if (own.trusted && own.base === base) return base
   try {
     checkOutboundUrl(given ?? base, app.outbound.allowed)
@@ -119,13 +132,13 @@ export const put = write(
     const [known] = await ctx.db
       .select({ ...visible, sealed: integrations.sealed })
       .from(integrations)
-      .where(mine(ctx, provider))
-    return known ? change(ctx, provider, known, input) : connect(ctx, provider, input)
+      .where(ownIntegration(ctx, provider))
+    return known ? changeIntegration(ctx, provider, known, input) : connectIntegration(ctx, provider, input)
   },
   { versioned: true, secret: ['signingKey'] },
 )
 
-async function connect(
+async function connectIntegration(
   ctx: Ctx,
   provider: Provider,
   { secret, settings = {} }: IntegrationPut,
@@ -139,7 +152,7 @@ async function connect(
       userId,
       provider,
       settings: { ...defaults, ...settings, ...hostSetting(ctx, provider, settings.url) },
-      sealed: seal(ctx.app, { secret, signingKey }),
+      sealed: sealSecrets(ctx.app, { secret, signingKey }),
       last4: secret.slice(-4),
       createdAt: ctx.now,
       updatedAt: ctx.now,
@@ -149,7 +162,7 @@ async function connect(
   return { ...(made as Integration), ...(signingKey && { signingKey }) }
 }
 
-async function change(
+async function changeIntegration(
   ctx: Ctx,
   provider: Provider,
   { sealed, ...before }: Integration & { sealed: string },
@@ -160,19 +173,20 @@ async function change(
   // A thief with a stolen session must not be able to send a token, which they cannot read, to a host of their own.
   if ('url' in moved && moved.url !== before.settings.url && secret === undefined)
     throw invalid('/secret', 'The new host needs its own token. Send secret too.', 'required')
-  const changed = await changeVersioned(ctx, integrations, {
+  const changed = await updateVersioned(ctx, integrations, {
     columns: visible,
     before,
     set: {
       settings: { ...before.settings, ...settings, ...moved },
       ...(secret !== undefined && {
-        sealed: seal(ctx.app, { ...unseal(ctx.app, sealed), secret }),
+        sealed: sealSecrets(ctx.app, { ...unsealSecrets(ctx.app, sealed), secret }),
         last4: secret.slice(-4),
         lastError: null,
       }),
     },
     what: 'this integration',
-    again: async () => (await ctx.db.select(visible).from(integrations).where(mine(ctx, provider)))[0] as Integration,
+    again: async () =>
+      (await ctx.db.select(visible).from(integrations).where(ownIntegration(ctx, provider)))[0] as Integration,
   })
   const fields = [...Object.keys(settings), ...(secret === undefined ? [] : ['secret'])]
   ctx.emit(integrationUpdated, { subjectId: before.id, userId: userIdOf(ctx.actor), data: { provider, fields } })
@@ -188,7 +202,7 @@ export const remove = write(
   person,
   async (ctx, { provider: name }: { provider: string }): Promise<{ id: string; deleted: true }> => {
     const provider = providerOf(name)
-    const [gone] = await ctx.db.delete(integrations).where(mine(ctx, provider)).returning(visible)
+    const [gone] = await ctx.db.delete(integrations).where(ownIntegration(ctx, provider)).returning(visible)
     if (!gone) throw notFound('integration', provider)
     checkVersion(ctx, gone)
     ctx.emit(integrationRemoved, { subjectId: gone.id, userId: userIdOf(ctx.actor), data: { provider } })
@@ -221,7 +235,9 @@ export async function tokenFor(
     .select({ settings: integrations.settings, sealed: integrations.sealed })
     .from(integrations)
     .where(and(eq(integrations.userId, userId), eq(integrations.provider, provider)))
-  return found?.settings.enabled && found.settings.url === base ? unseal(ctx.app, found.sealed).secret : undefined
+  return found?.settings.enabled && found.settings.url === base
+    ? unsealSecrets(ctx.app, found.sealed).secret
+    : undefined
 }
 
 // ---- testing
@@ -235,9 +251,10 @@ export const test = flow(
     const [found] = await ctx.db
       .select({ id: integrations.id, provider: integrations.provider, sealed: integrations.sealed })
       .from(integrations)
-      .where(mine(ctx, provider))
+      .where(ownIntegration(ctx, provider))
     if (!found) throw notFound('integration', provider)
-    if (!forwards(provider)) throw new AppError('conflict', `${provider} does not receive messages, so it has no test.`)
+    if (!isForwarding(provider))
+      throw new AppError('conflict', `${provider} does not receive messages, so it has no test.`)
     await countAttempt(
       ctx.app.driver,
       `integration-test:${userIdOf(ctx.actor)}`,
@@ -246,7 +263,7 @@ export const test = flow(
       ctx.app.clock(),
       'test messages',
     )
-    const failed = await sendTo(ctx, found, {
+    const failed = await sendMessage(ctx, found, {
       event: 'test',
       id: ctx.requestId,
       createdAt: ctx.now,
@@ -256,7 +273,7 @@ export const test = flow(
       message: 'Your notifications will arrive here.',
       link: ctx.app.url,
     })
-    await settle(ctx, { id: found.id, error: failed?.message ?? null })
+    await storeDeliveryResult(ctx, { id: found.id, error: failed?.message ?? null })
     return { delivered: !failed, error: failed?.message ?? null }
   },
 )

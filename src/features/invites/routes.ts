@@ -1,7 +1,7 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted, id, object, yes } from '../../schema.ts'
 import { Organization } from '../organizations/schema.ts'
-import * as received from './receiving.ts'
+import * as received from './received.ts'
 import { InviteCreate, InvitePage, InvitePreview, InviteQuery, InviteRef, InviteSent, InviteToken } from './schema.ts'
 import * as invites from './service.ts'
 
@@ -12,7 +12,7 @@ export const inviteRoutes = (http: Http) =>
     .post(
       '/api/teams/:id/invite',
       async ({ ctx, params, body, set }) =>
-        created(set, `/api/teams/${params.id}/invites`, await invites.create(ctx, { ...body, ...params })),
+        respondCreated(set, `/api/teams/${params.id}/invites`, await invites.create(ctx, { ...body, ...params })),
       {
         ...on(
           invites.create,
@@ -34,8 +34,8 @@ export const inviteRoutes = (http: Http) =>
       params: object({ id: id(), inviteId: id() }),
       response: Deleted,
     })
-    .get('/api/invites', ({ ctx, query }) => received.mine(ctx, query), {
-      ...on(received.mine, 'Open invites to your confirmed address'),
+    .get('/api/invites', ({ ctx, query }) => received.listMine(ctx, query), {
+      ...on(received.listMine, 'Open invites to your confirmed address'),
       query: InviteQuery,
       response: InvitePage,
     })

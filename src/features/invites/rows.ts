@@ -4,7 +4,7 @@ import type { Role } from '../../auth/policy.ts'
 import { keyset } from '../../records/page.ts'
 import { wipeMail } from '../mail/service.ts'
 import { invitesAmong } from '../notifications/hooks.ts'
-import { settle } from '../notifications/service.ts'
+import { settleNotifications } from '../notifications/service.ts'
 import { memberships, organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
 import type { inviteAccepted, inviteDeclined, inviteWithdrawn } from './events.ts'
@@ -25,19 +25,19 @@ const visible = {
 }
 
 /** SQL condition: the invite is neither accepted, declined nor withdrawn; it may have expired. */
-export const open = and(isNull(invites.acceptedAt), isNull(invites.closedAt))
-export const sentTo = (email: string) => eq(sql`lower(${invites.email})`, email.toLowerCase())
+export const isOpenInvite = and(isNull(invites.acceptedAt), isNull(invites.closedAt))
+export const isSentTo = (email: string) => eq(sql`lower(${invites.email})`, email.toLowerCase())
 
-export const select = (ctx: Ctx) =>
+export const selectTeamInvites = (ctx: Ctx) =>
   ctx.db
     .select({ ...visible, closedAt: invites.closedAt, handedOver: invites.handedOver })
     .from(invites)
     .innerJoin(organizations, and(eq(organizations.id, invites.organizationId), isNull(organizations.deletedAt)))
     .leftJoin(users, eq(users.id, invites.invitedById))
     .$dynamic()
-export type Row = Invite & { closedAt: string | null; handedOver: boolean }
+export type InviteRow = Invite & { closedAt: string | null; handedOver: boolean }
 
-export const shown = ({ closedAt: _, handedOver: __, ...invite }: Row): Invite => invite
+export const toInvite = ({ closedAt: _, handedOver: __, ...invite }: InviteRow): Invite => invite
 
 /** Contains the team: a new link erases older mails of the same kind, but not those of another team. */
 export const mailKind = (organizationId: string): string => `invite:${organizationId}`
@@ -45,24 +45,31 @@ export const mailKind = (organizationId: string): string => `invite:${organizati
 /** The role that is needed to invite to a role, checked when the invite is sent and when it is accepted. */
 export const roleToInvite = (role: Role): Role => (role === 'owner' ? 'owner' : 'admin')
 
-export async function listOpen(ctx: Ctx, query: InviteQuery, ...filters: (SQL | undefined)[]): Promise<InvitePage> {
+export async function listOpenInvites(
+  ctx: Ctx,
+  query: InviteQuery,
+  ...filters: (SQL | undefined)[]
+): Promise<InvitePage> {
   const page = keyset({ createdAt: invites.createdAt }, invites.id, query, { sort: 'createdAt' })
   const ofTeam = inArray(
     invites.organizationId,
     ctx.db.select({ id: organizations.id }).from(organizations).where(isNull(organizations.deletedAt)),
   )
-  const rows = await select(ctx)
-    .where(page.where(open, ...filters))
+  const rows = await selectTeamInvites(ctx)
+    .where(page.where(isOpenInvite, ...filters))
     .orderBy(...page.orderBy)
     .limit(page.limit)
-  const found = page.page(rows, query.total ? await ctx.db.$count(invites, and(open, ofTeam, ...filters)) : undefined)
-  return { ...found, items: found.items.map(shown) }
+  const found = page.page(
+    rows,
+    query.total ? await ctx.db.$count(invites, and(isOpenInvite, ofTeam, ...filters)) : undefined,
+  )
+  return { ...found, items: found.items.map(toInvite) }
 }
 
 /** Ends an invite and erases the content of its mail. */
-export async function close(
+export async function closeTeamInvite(
   ctx: Ctx,
-  invite: Row,
+  invite: InviteRow,
   how: { acceptedAt: string } | { closedAt: string },
   event: typeof inviteAccepted | typeof inviteDeclined | typeof inviteWithdrawn,
 ): Promise<void> {
@@ -71,7 +78,7 @@ export async function close(
     .set({ ...how, updatedAt: ctx.now, version: sql`${invites.version} + 1` })
     .where(eq(invites.id, invite.id))
   await wipeMail(ctx, invite.email, mailKind(invite.organization.id))
-  await settle(ctx, { id: invite.id, reasons: ['invite'] })
+  await settleNotifications(ctx, { id: invite.id, reasons: ['invite'] })
   ctx.emit(event, {
     subjectId: invite.id,
     organizationId: invite.organization.id,
@@ -79,8 +86,8 @@ export async function close(
   })
 }
 
-export const invitesAsSubjects = invitesAmong.handle(async (ctx, { ids }) => {
-  const rows = await select(ctx).where(and(inArray(invites.id, [...ids]), open))
+export const inviteSubjects = invitesAmong.handle(async (ctx, { ids }) => {
+  const rows = await selectTeamInvites(ctx).where(and(inArray(invites.id, [...ids]), isOpenInvite))
   return rows.map(({ id, organization }) => ({
     kind: 'invite',
     id,
@@ -92,7 +99,7 @@ export const invitesAsSubjects = invitesAmong.handle(async (ctx, { ids }) => {
   }))
 })
 
-export async function memberOf(ctx: Ctx, organizationId: string, userId: string) {
+export async function findMembership(ctx: Ctx, organizationId: string, userId: string) {
   const [found] = await ctx.db
     .select({ role: memberships.role, status: users.status })
     .from(memberships)

@@ -1,8 +1,8 @@
 import { and, eq, gt, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
-import { inPerson, userIdOf } from '../../auth/actor.ts'
+import { isInPerson, userIdOf } from '../../auth/actor.ts'
 import { countAttempt } from '../../auth/limits.ts'
-import { after } from '../../auth/one-time-secrets.ts'
+import { minutesAfter } from '../../auth/one-time-secrets.ts'
 import { authorize, byRow, type Role, requireRole } from '../../auth/policy.ts'
 import { hashSecret, newSecret } from '../../auth/secrets.ts'
 import { connectionOf } from '../../db/session.ts'
@@ -10,14 +10,25 @@ import { AppError, notFound } from '../../errors.ts'
 import { oneLine } from '../mail/message.ts'
 import { queueMail } from '../mail/service.ts'
 import { notifyOwners } from '../notifications/owners.ts'
-import { notify, settle } from '../notifications/service.ts'
-import { makingManagers, manages, teamPage } from '../organizations/managers.ts'
+import { notify, settleNotifications } from '../notifications/service.ts'
+import { isManager, makeManagerRule, teamPage } from '../organizations/managers.ts'
 import * as members from '../organizations/members.ts'
 import { requirePlanRoom } from '../organizations/plans.ts'
 import * as teams from '../organizations/service.ts'
 import { byEmail } from '../users/service.ts'
 import { inviteCreated, inviteRenewed, inviteWithdrawn } from './events.ts'
-import { close, listOpen, mailKind, memberOf, open, type Row, roleToInvite, select, sentTo, shown } from './rows.ts'
+import {
+  closeTeamInvite,
+  findMembership,
+  type InviteRow,
+  isOpenInvite,
+  isSentTo,
+  listOpenInvites,
+  mailKind,
+  roleToInvite,
+  selectTeamInvites,
+  toInvite,
+} from './rows.ts'
 import type { InviteCreate, InvitePage, InviteQuery, InviteSent } from './schema.ts'
 import { invites } from './table.ts'
 
@@ -30,7 +41,7 @@ export const list = read(
   byRow('organizations:read'),
   async (ctx, { id, ...query }: InviteQuery & { id: string }): Promise<InvitePage> => {
     await teams.get(ctx, { id })
-    return listOpen(ctx, query, eq(invites.organizationId, id))
+    return listOpenInvites(ctx, query, eq(invites.organizationId, id))
   },
 )
 
@@ -40,7 +51,7 @@ export const create = write(
   async (ctx, { id, ...input }: InviteCreate & { id: string }): Promise<InviteSent> => {
     const organization = await teams.get(ctx, { id })
     requireRole(ctx.actor, id, roleToInvite(input.role ?? 'member'), 'Inviting')
-    return send(ctx, organization, input)
+    return sendInvite(ctx, organization, input)
   },
   { secret: ['link'] },
 )
@@ -50,19 +61,20 @@ export const create = write(
  * and its old link stops working. Without a mail server the result has the link for the inviter to pass on, but only in
  * a browser: a program could use it to register an account of its own.
  */
-export async function send(
+export async function sendInvite(
   ctx: Ctx,
   organization: { id: string; name: string },
   { email, role = 'member' }: InviteCreate,
 ): Promise<InviteSent> {
-  if (manages(role)) authorize(ctx.actor, makingManagers(organization.id), `Inviting someone as ${role}`, ctx.app.clock)
-  await members.lock(ctx, organization.id)
+  if (isManager(role))
+    authorize(ctx.actor, makeManagerRule(organization.id), `Inviting someone as ${role}`, ctx.app.clock)
+  await members.lockOrganization(ctx, organization.id)
   const known = await byEmail(ctx, email)
-  if (known && (await memberOf(ctx, organization.id, known.id)))
+  if (known && (await findMembership(ctx, organization.id, known.id)))
     throw new AppError('conflict.exists', `${email} is already a member.`)
-  await countSent(ctx, organization.id, email)
+  await countInvite(ctx, organization.id, email)
   const token = newSecret('invite')
-  const expiresAt = after(ctx.now, DAYS * 24 * 60)
+  const expiresAt = minutesAfter(ctx.now, DAYS * 24 * 60)
   const handedOver = ctx.app.config.SMTP_URL === undefined
   const values = {
     role,
@@ -76,9 +88,9 @@ export async function send(
   const [renewed] = await ctx.db
     .update(invites)
     .set({ ...values, version: sql`${invites.version} + 1` })
-    .where(and(eq(invites.organizationId, organization.id), sentTo(email), open))
+    .where(and(eq(invites.organizationId, organization.id), isSentTo(email), isOpenInvite))
     .returning(shape)
-  if (!renewed) await requirePlaceFor(ctx, organization.id)
+  if (!renewed) await requireRoomForInvites(ctx, organization.id)
   const [fresh] = renewed
     ? []
     : await ctx.db
@@ -87,9 +99,9 @@ export async function send(
         .returning(shape)
   const invite = (renewed ?? fresh) as { id: string; email: string }
   const subject = `${oneLine(ctx.actor.name)} invites you to ${oneLine(organization.name)}`
-  await queueMail(ctx, { ...mailOf(ctx, organization, { role, token, expiresAt }), to: invite.email, subject })
-  await tellInvited(ctx, { known, inviteId: invite.id, title: subject })
-  if (manages(role))
+  await queueMail(ctx, { ...inviteMail(ctx, organization, { role, token, expiresAt }), to: invite.email, subject })
+  await notifyInvited(ctx, { known, inviteId: invite.id, title: subject })
+  if (isManager(role))
     await notifyOwners(ctx, organization.id, userIdOf(ctx.actor), {
       title: `New invitation: ${role} of ${oneLine(organization.name)}`,
       message: `${oneLine(ctx.actor.name)} invited ${email}.`,
@@ -99,44 +111,44 @@ export async function send(
     organizationId: organization.id,
     data: { email, role },
   })
-  const [made] = await select(ctx).where(eq(invites.id, invite.id))
-  const byHand = inPerson(ctx.actor) ? { link: linkOf(ctx, token) } : { detail: linkKept(ctx, organization.id) }
-  return { ...shown(made as Row), ...(handedOver && byHand) }
+  const [made] = await selectTeamInvites(ctx).where(eq(invites.id, invite.id))
+  const byHand = isInPerson(ctx.actor) ? { link: inviteLink(ctx, token) } : { detail: linkDetail(ctx, organization.id) }
+  return { ...toInvite(made as InviteRow), ...(handedOver && byHand) }
 }
 
 /** Requires room in the plan for all open invites: otherwise the last person could not accept. */
-async function requirePlaceFor(ctx: Ctx, organizationId: string): Promise<void> {
-  const waiting = and(eq(invites.organizationId, organizationId), open, gt(invites.expiresAt, ctx.now))
+async function requireRoomForInvites(ctx: Ctx, organizationId: string): Promise<void> {
+  const waiting = and(eq(invites.organizationId, organizationId), isOpenInvite, gt(invites.expiresAt, ctx.now))
   const reserved = { count: await ctx.db.$count(invites, waiting), name: 'open invitation' }
   await requirePlanRoom(ctx, organizationId, 'members', { reserved })
 }
 
 /** Notifies the owner of the address. A renewed invite replaces the earlier notification. */
-async function tellInvited(
+async function notifyInvited(
   ctx: Ctx,
   { known, inviteId, title }: { known: Awaited<ReturnType<typeof byEmail>>; inviteId: string; title: string },
 ): Promise<void> {
-  await settle(ctx, { id: inviteId, reasons: ['invite'] })
+  await settleNotifications(ctx, { id: inviteId, reasons: ['invite'] })
   // Someone who registered an address that is not theirs must not learn who invites its owner.
   if (!known?.emailVerifiedAt || known.status !== 'active') return
   const about = { kind: 'invite' as const, id: inviteId }
   await notify(ctx, { userId: known.id, reason: 'invite', title, link: '/inbox', about })
 }
 
-const linkKept = ({ app }: Ctx, organizationId: string): string =>
+const linkDetail = ({ app }: Ctx, organizationId: string): string =>
   'This server sends no mail, and shows the link of an invitation only in a browser. Get a new link at ' +
   `${app.url}${teamPage(organizationId)}. The operator of the server can also read the link with \`tutti outbox\`.`
 
-const linkOf = ({ app }: Ctx, token: string): string => `${app.url}/invite#${token}`
+const inviteLink = ({ app }: Ctx, token: string): string => `${app.url}/invite#${token}`
 
-const mailOf = (
+const inviteMail = (
   ctx: Ctx,
   { id, name }: { id: string; name: string },
   { role, token, expiresAt }: { role: Role; token: string; expiresAt: string },
 ) => ({
   kind: mailKind(id),
   lines: [`${oneLine(ctx.actor.name)} invites you to join the team ${oneLine(name)} as ${role}.`],
-  button: { label: 'View the invitation', url: linkOf(ctx, token) },
+  button: { label: 'View the invitation', url: inviteLink(ctx, token) },
   notes: [`The link expires after ${DAYS} days. If you do not know the sender, you can ignore this mail.`],
   expiresAt,
 })
@@ -146,18 +158,20 @@ export const withdraw = write(
   byRow('organizations:write'),
   async (ctx, { id, inviteId }: { id: string; inviteId: string }): Promise<{ id: string; deleted: true }> => {
     await teams.get(ctx, { id })
-    await members.lock(ctx, id)
-    const [found] = await select(ctx).where(and(eq(invites.id, inviteId), eq(invites.organizationId, id), open))
+    await members.lockOrganization(ctx, id)
+    const [found] = await selectTeamInvites(ctx).where(
+      and(eq(invites.id, inviteId), eq(invites.organizationId, id), isOpenInvite),
+    )
     if (!found) throw notFound('invite', inviteId)
     requireRole(ctx.actor, id, roleToInvite(found.role), 'Withdrawing this invite')
-    await close(ctx, found, { closedAt: ctx.now }, inviteWithdrawn)
+    await closeTeamInvite(ctx, found, { closedAt: ctx.now }, inviteWithdrawn)
     return { id: inviteId, deleted: true }
   },
   { destructive: true },
 )
 
 /** Limits invitations by mail. Counts in the transaction, so that only sent ones count. */
-export async function countSent(ctx: Ctx, organizationId: string, email: string): Promise<void> {
+export async function countInvite(ctx: Ctx, organizationId: string, email: string): Promise<void> {
   const limits: [string, number][] = [
     [`invites:${organizationId}`, MOST.team],
     [`invites-by:${userIdOf(ctx.actor)}`, MOST.inviter],

@@ -1,13 +1,13 @@
-import { define, text, texts } from '../../events/catalogue.ts'
+import { defineEvent, text, texts } from '../../events/catalogue.ts'
 
 const ofIssue = { kind: 'issue', feed: 'access' } as const
 
-export const issueCreated = define('issue.created', {
+export const issueCreated = defineEvent('issue.created', {
   ...ofIssue,
   description: 'A user reported a problem to the administrators',
   data: { title: text, priority: text },
 })
-export const issueUpdated = define('issue.updated', {
+export const issueUpdated = defineEvent('issue.updated', {
   ...ofIssue,
   description: 'An administrator changed or answered a report',
   data: { fields: texts, status: text },

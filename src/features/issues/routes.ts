@@ -1,4 +1,4 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { id, object } from '../../schema.ts'
 import {
   Issue,
@@ -19,11 +19,15 @@ export const issueRoutes = (http: Http) =>
       query: IssueQuery,
       response: IssuePage,
     })
-    .post('/api/issues', async ({ ctx, body, set }) => created(set, '/api/issues', await issues.create(ctx, body)), {
-      ...on(issues.create, 'Report a problem with this service'),
-      body: IssueCreate,
-      response: { 201: Issue },
-    })
+    .post(
+      '/api/issues',
+      async ({ ctx, body, set }) => respondCreated(set, '/api/issues', await issues.create(ctx, body)),
+      {
+        ...on(issues.create, 'Report a problem with this service'),
+        body: IssueCreate,
+        response: { 201: Issue },
+      },
+    )
     .get('/api/admin/issues', ({ ctx, query }) => issues.listAll(ctx, query), {
       ...on(issues.listAll, 'Reports of all users'),
       query: ReportedIssueQuery,

@@ -4,7 +4,7 @@ import { userIdOf } from '../../auth/actor.ts'
 import { account, admin } from '../../auth/policy.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { changeVersioned } from '../../records/rows.ts'
+import { updateVersioned } from '../../records/rows.ts'
 import { notify } from '../notifications/service.ts'
 import { users } from '../users/table.ts'
 import { issueCreated, issueUpdated } from './events.ts'
@@ -32,7 +32,7 @@ const visible = {
   answer: issues.answer,
   answeredAt: issues.answeredAt,
 }
-const reported = {
+const reportedColumns = {
   ...visible,
   answeredById: issues.answeredById,
   reporter: { id: users.id, name: users.name, handle: users.handle, email: users.email },
@@ -77,11 +77,11 @@ export const list = read('issues.list', account('issues:read'), async (ctx, quer
 
 // ---- for administrators
 
-const withReporter = (ctx: Ctx) =>
-  ctx.db.select(reported).from(issues).innerJoin(users, eq(users.id, issues.userId)).$dynamic()
+const selectReported = (ctx: Ctx) =>
+  ctx.db.select(reportedColumns).from(issues).innerJoin(users, eq(users.id, issues.userId)).$dynamic()
 
-async function find(ctx: Ctx, id: string): Promise<ReportedIssue> {
-  const [found] = await withReporter(ctx).where(eq(issues.id, id))
+async function findIssue(ctx: Ctx, id: string): Promise<ReportedIssue> {
+  const [found] = await selectReported(ctx).where(eq(issues.id, id))
   if (!found) throw notFound('issue', id)
   return found
 }
@@ -97,7 +97,7 @@ export const listAll = read(
       query.status && eq(issues.status, query.status),
       query.priority && eq(issues.priority, query.priority),
     )
-    const rows = await withReporter(ctx)
+    const rows = await selectReported(ctx)
       .where(page.where(filters))
       .orderBy(...page.orderBy)
       .limit(page.limit)
@@ -109,10 +109,10 @@ export const update = write(
   'issues.update',
   admin,
   async (ctx, { id, ...patch }: IssuePatch & { id: string }): Promise<ReportedIssue> => {
-    const before = await find(ctx, id)
+    const before = await findIssue(ctx, id)
     checkVersion(ctx, before)
     const answered = patch.answer !== undefined && patch.answer !== before.answer
-    await changeVersioned(ctx, issues, {
+    await updateVersioned(ctx, issues, {
       columns: { id: issues.id, version: issues.version },
       before,
       set: {
@@ -123,9 +123,9 @@ export const update = write(
             : { answeredById: null, answeredAt: null })),
       },
       what: 'this issue',
-      again: () => find(ctx, id),
+      again: () => findIssue(ctx, id),
     })
-    const { reporter, ...after } = await find(ctx, id)
+    const { reporter, ...after } = await findIssue(ctx, id)
     ctx.emit(issueUpdated, {
       subjectId: id,
       userId: reporter.id,

@@ -1,4 +1,4 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted } from '../../schema.ts'
 import { Link, LinkCreate, LinkPage, LinkQuery, LinkRef } from './schema.ts'
 import * as links from './service.ts'
@@ -10,11 +10,15 @@ export const linkRoutes = (http: Http) =>
       query: LinkQuery,
       response: LinkPage,
     })
-    .post('/api/links', async ({ ctx, body, set }) => created(set, '/api/links', await links.create(ctx, body)), {
-      ...on(links.create, 'Link two records'),
-      body: LinkCreate,
-      response: { 201: Link },
-    })
+    .post(
+      '/api/links',
+      async ({ ctx, body, set }) => respondCreated(set, '/api/links', await links.create(ctx, body)),
+      {
+        ...on(links.create, 'Link two records'),
+        body: LinkCreate,
+        response: { 201: Link },
+      },
+    )
     .get('/api/links/:id', ({ ctx, params }) => links.get(ctx, params), {
       ...on(links.get, 'Get one link'),
       params: LinkRef,

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { checked, type SyncEntity } from '../../records/sync.ts'
+import { type SyncEntity, validateFields } from '../../records/sync.ts'
 import { LinkCreate } from './schema.ts'
 import { create, remove } from './service.ts'
 import { links } from './table.ts'
@@ -27,6 +27,6 @@ export const linkSync: SyncEntity<Ctx> = {
     { kind: links.fromType, id: links.fromId },
     { kind: links.toType, id: links.toId },
   ],
-  create: (ctx, id, fields) => create(ctx, { ...checked(LinkCreate, fields), id }),
+  create: (ctx, id, fields) => create(ctx, { ...validateFields(LinkCreate, fields), id }),
   remove: (ctx, { id }) => remove(ctx, { id }),
 }

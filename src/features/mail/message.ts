@@ -1,5 +1,5 @@
 /** The content of a mail; all mails share one layout, as text and as HTML. */
-export interface Message {
+export interface MailMessage {
   to: string
   /**
    * Purpose: `code`, `magic_link`, `reset` … A new code or link erases the content of older ones of this kind and
@@ -18,12 +18,12 @@ export interface Message {
   expiresAt: string
 }
 
-export interface Rendered {
+export interface RenderedMail {
   text: string
   html: string
 }
 
-const safe = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 
 /** Keeps user input, such as names, on one line, so that it cannot imitate the text of the mail. */
 export const oneLine = (text: string, most = 100): string =>
@@ -45,7 +45,7 @@ const styles = {
     'font-weight:600;text-decoration:none',
 }
 
-export function render(message: Omit<Message, 'to'>, instance: string): Rendered {
+export function renderMail(message: Omit<MailMessage, 'to'>, instance: string): RenderedMail {
   const { code, button } = message
   const lines = paragraphs(message.lines)
   const notes = paragraphs(message.notes)
@@ -57,10 +57,10 @@ export function render(message: Omit<Message, 'to'>, instance: string): Rendered
     ...notes,
     `-- \n${foot}`,
   ].join('\n\n')
-  const paragraph = (style: string) => (line: string) => `<p style="${style}">${safe(line)}</p>`
+  const paragraph = (style: string) => (line: string) => `<p style="${style}">${escapeHtml(line)}</p>`
   const html = `<!doctype html><html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
-<title>${safe(message.subject)}</title></head>
+<title>${escapeHtml(message.subject)}</title></head>
 <body style="${styles.body}">
 <div style="${styles.card}">
 <p style="margin:0 0 20px;font-weight:700;font-size:18px;color:#5b3df5">Tutti</p>
@@ -68,7 +68,7 @@ ${lines.map(paragraph('margin:0 0 16px')).join('\n')}
 ${code ? paragraph(styles.code)(code) : ''}
 ${
   button
-    ? `<p style="margin:24px 0"><a href="${safe(button.url)}" style="${styles.button}">${safe(button.label)}</a></p>
+    ? `<p style="margin:24px 0"><a href="${escapeHtml(button.url)}" style="${styles.button}">${escapeHtml(button.label)}</a></p>
 ${paragraph('margin:0 0 16px;color:#5d5b68;font-size:13px;overflow-wrap:anywhere')(button.url)}`
     : ''
 }

@@ -1,17 +1,17 @@
 import { and, eq, gt, inArray, isNotNull, lte, type SQL, sql } from 'drizzle-orm'
 import { auditRead, type Ctx, flow, read, write } from '../../action.ts'
-import { nobody } from '../../auth/actor.ts'
+import { NO_USER_ID } from '../../auth/actor.ts'
 import { countAttempt } from '../../auth/limits.ts'
 import { machine, recentAdmin } from '../../auth/policy.ts'
 import { hashSecret } from '../../auth/secrets.ts'
 import { newId } from '../../db/columns.ts'
 import { AppError, notFound } from '../../errors.ts'
-import { isFinal } from '../../outside/mailer.ts'
+import { isPermanentFailure } from '../../outside/mailer.ts'
 import { keyset } from '../../records/page.ts'
 import type { App } from '../../services.ts'
 import { users } from '../users/table.ts'
 import { mailDelayed, mailFailed, mailQueued, mailSent } from './events.ts'
-import { type Message, oneLine, type Rendered, render } from './message.ts'
+import { type MailMessage, oneLine, type RenderedMail, renderMail } from './message.ts'
 import type { MailAnswer, OutboxPage, OutboxQuery } from './schema.ts'
 import { mails } from './table.ts'
 
@@ -33,7 +33,7 @@ export async function countMail({ app }: Ctx, to: string): Promise<void> {
     await countAttempt(app.driver, `${key}:${name}`, limit, seconds, app.clock(), 'mails to this address')
 }
 
-interface Sending {
+interface SendOptions {
   /**
    * Why the mail is not sent, without the caller noticing: the outbox shows it as failed with this reason, and all
    * other statements run as usual.
@@ -42,21 +42,21 @@ interface Sending {
 }
 
 /** Stores the mail sealed, in the caller's transaction. If there is a mail server, a job sends it after the commit. */
-export async function queueMail(ctx: Ctx, message: Message, { withheld }: Sending = {}): Promise<void> {
+export async function queueMail(ctx: Ctx, message: MailMessage, { withheld }: SendOptions = {}): Promise<void> {
   const { app } = ctx
   // A notice has neither code nor link, so a newer one does not make it obsolete.
   if (message.code || message.button)
-    await dispose(ctx, 'A newer mail replaced this one.', sentTo(message.to, message.kind))
+    await eraseMails(ctx, 'A newer mail replaced this one.', isMailTo(message.to, message.kind))
   const id = newId()
   const row = { id, recipient: message.to, ...columnsOf(ctx, message) }
-  const sealed = app.seal.close(JSON.stringify(render(message, app.url)))
+  const sealed = app.seal.close(JSON.stringify(renderMail(message, app.url)))
   await ctx.db
     .insert(mails)
     .values(withheld ? { ...row, sealed: null, status: 'failed', error: withheld } : { ...row, sealed, error: null })
   if (app.config.SMTP_URL) ctx.enqueue({ name: 'mail.send', data: { id } })
 }
 
-const columnsOf = ({ app, now }: Ctx, { kind, subject, expiresAt }: Omit<Message, 'to'>) => ({
+const columnsOf = ({ app, now }: Ctx, { kind, subject, expiresAt }: Omit<MailMessage, 'to'>) => ({
   createdAt: now,
   kind,
   subject: oneLine(subject, 200),
@@ -67,12 +67,12 @@ const columnsOf = ({ app, now }: Ctx, { kind, subject, expiresAt }: Omit<Message
 /** Stores the same mail for several recipients, except those that have a mail with this id already. */
 export async function queueMails(
   ctx: Ctx,
-  message: Omit<Message, 'to'>,
+  message: Omit<MailMessage, 'to'>,
   recipients: readonly { id: string; to: string }[],
 ): Promise<void> {
   if (recipients.length === 0) return
   const { app } = ctx
-  const content = JSON.stringify(render(message, app.url))
+  const content = JSON.stringify(renderMail(message, app.url))
   const rows = recipients.map(({ id, to }) => ({
     id,
     recipient: to,
@@ -86,18 +86,22 @@ export async function queueMails(
 /**
  * Mails a notice about the account, but only to a confirmed address: an unconfirmed one may belong to a stranger.
  */
-export async function mailNotice(ctx: Ctx, user: { emailVerifiedAt: string | null }, notice: Message): Promise<void> {
+export async function mailNotice(
+  ctx: Ctx,
+  user: { emailVerifiedAt: string | null },
+  notice: MailMessage,
+): Promise<void> {
   if (user.emailVerifiedAt) await queueMail(ctx, notice)
 }
 
 /** Erases the content of mails whose code or link was used. */
 export const wipeMail = (ctx: Ctx, to: string, ...kinds: string[]): Promise<void> =>
-  dispose(ctx, 'Its code or link was already used.', sentTo(to, ...kinds))
+  eraseMails(ctx, 'Its code or link was already used.', isMailTo(to, ...kinds))
 
-const sentTo = (to: string, ...kinds: string[]) => and(eq(mails.recipient, to), inArray(mails.kind, kinds))
+const isMailTo = (to: string, ...kinds: string[]) => and(eq(mails.recipient, to), inArray(mails.kind, kinds))
 
 /** Erases the content. Queued mails become failed, with `why` as the reason. */
-async function dispose(ctx: Ctx, why: string, which: SQL | undefined): Promise<void> {
+async function eraseMails(ctx: Ctx, why: string, which: SQL | undefined): Promise<void> {
   const waits = eq(mails.status, 'queued')
   await ctx.db
     .update(mails)
@@ -131,7 +135,7 @@ export const outbox = read('mail.outbox', recentAdmin(60), async (ctx, query: Ou
       expiresAt: mails.expiresAt,
       sealed: mails.sealed,
       toOtherAdmin: sql<boolean>`exists (select 1 from ${users} where lower(${users.email}) = lower(${mails.recipient})
-        and ${users.role} = 'admin' and ${users.id} <> ${actor.userId ?? nobody})`,
+        and ${users.role} = 'admin' and ${users.id} <> ${actor.userId ?? NO_USER_ID})`,
     })
     .from(mails)
     .where(page.where(wanted))
@@ -156,10 +160,10 @@ export const outbox = read('mail.outbox', recentAdmin(60), async (ctx, query: Ou
 
 /** Returns the answer to a request for a mail. It depends on the settings only, so that it reveals no address. */
 export const mailAnswer = ({ app }: Ctx): MailAnswer =>
-  app.config.SMTP_URL ? { sent: true } : { sent: false, kept: true, detail: keptDetail(app) }
+  app.config.SMTP_URL ? { sent: true } : { sent: false, kept: true, detail: noMailDetail(app) }
 
 /** Explains that this server sends no mail and who can read the message; undefined if there is a mail server. */
-const keptDetail = (app: App): string | undefined =>
+const noMailDetail = (app: App): string | undefined =>
   app.config.SMTP_URL
     ? undefined
     : `This server sends no mail. ${
@@ -171,14 +175,14 @@ const keptDetail = (app: App): string | undefined =>
 const administratorsMayRead = ({ config }: App): boolean =>
   config.ADMIN_SEES_CODES === 'on' || (config.ADMIN_SEES_CODES === 'auto' && !config.SMTP_URL)
 
-const contentOf = (app: App, sealed: string): Rendered | undefined => {
+const contentOf = (app: App, sealed: string): RenderedMail | undefined => {
   const text = app.seal.open(sealed)
-  return text === undefined ? undefined : (JSON.parse(text) as Rendered)
+  return text === undefined ? undefined : (JSON.parse(text) as RenderedMail)
 }
 
 // ---- sending
 
-const waiting = read('mail.waiting', machine, async (ctx, { id }: { id: string }) => {
+const findQueued = read('mail.waiting', machine, async (ctx, { id }: { id: string }) => {
   const [mail] = await ctx.db
     .select({ to: mails.recipient, subject: mails.subject, sealed: mails.sealed })
     .from(mails)
@@ -186,7 +190,7 @@ const waiting = read('mail.waiting', machine, async (ctx, { id }: { id: string }
   return mail
 })
 
-const settle = write(
+const storeOutcome = write(
   'mail.settle',
   machine,
   async (
@@ -208,18 +212,18 @@ const settle = write(
 
 /** Tries to send a mail once and throws if the job should try again later. Does not send an expired mail. */
 export const send = flow('mail.send', machine, async (ctx, { id }: { id: string }): Promise<void> => {
-  const mail = await waiting(ctx, { id })
+  const mail = await findQueued(ctx, { id })
   const content = mail?.sealed ? contentOf(ctx.app, mail.sealed) : undefined
   if (!mail || !content) return
   try {
     await ctx.app.mailer.send({ id, to: mail.to, subject: mail.subject, ...content })
   } catch (error) {
-    const final = isFinal(error)
-    await settle(ctx, { id, outcome: final ? 'failed' : 'delayed', error: (error as Error).message })
+    const final = isPermanentFailure(error)
+    await storeOutcome(ctx, { id, outcome: final ? 'failed' : 'delayed', error: (error as Error).message })
     if (final) return
     throw error
   }
-  await settle(ctx, { id, outcome: 'sent' })
+  await storeOutcome(ctx, { id, outcome: 'sent' })
 })
 
 /** Queues a failed mail again. The content of used and expired mails was erased, so they cannot be sent. */
@@ -248,7 +252,7 @@ export const resend = write(
 )
 
 const isAnyStale = read('mail.isAnyStale', machine, async (ctx, _: Record<string, never>): Promise<boolean> => {
-  const found = await ctx.db.select({ id: mails.id }).from(mails).where(stale(ctx)).limit(1)
+  const found = await ctx.db.select({ id: mails.id }).from(mails).where(isStaleMail(ctx)).limit(1)
   return found.length > 0
 })
 
@@ -256,12 +260,12 @@ const disposeStale = write(
   'mail.disposeStale',
   machine,
   async (ctx, _: Record<string, never>): Promise<void> => {
-    await dispose(ctx, 'The mail expired before it could be sent.', stale(ctx))
+    await eraseMails(ctx, 'The mail expired before it could be sent.', isStaleMail(ctx))
   },
   { bookkeeping: true },
 )
 
-const stale = (ctx: Ctx) => and(lte(mails.expiresAt, ctx.now), isNotNull(mails.sealed))
+const isStaleMail = (ctx: Ctx) => and(lte(mails.expiresAt, ctx.now), isNotNull(mails.sealed))
 
 /** Erases the content of expired mails; those that were still queued become failed. */
 export const wipeStale = flow('mail.wipeStale', machine, async (ctx, _: Record<string, never>): Promise<void> => {

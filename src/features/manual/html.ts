@@ -1,5 +1,5 @@
-import type { PageOf } from '../../feature.ts'
-import { docs, marked, wordsOf } from '../../pages/docs.ts'
+import type { PageRenderer } from '../../feature.ts'
+import { docsPage, markWords, queryTerms } from '../../pages/docs.ts'
 import { html } from '../../pages/pages.ts'
 import type { ManualHit, ManualItem } from './schema.ts'
 import { htmlOf } from './sections.ts'
@@ -7,7 +7,7 @@ import { get, list, search } from './service.ts'
 
 /** The manual as pages: a table of contents, a search that needs no script, and the text. */
 const page = (items: ManualItem[], { current = '', title = 'Manual', query = '', body = '' }): string =>
-  docs({
+  docsPage({
     title: `${title} · Tutti`,
     path: '/manual',
     what: 'the manual',
@@ -24,11 +24,11 @@ const hitOf =
   ({ id, title, heading, anchor, excerpt }: ManualHit): string => {
     const name = heading ? `${title} › ${heading}` : title
     return `<li><a href="/manual/${id}${anchor ? `#${html(anchor)}` : ''}">${html(name)}</a>
-<br><span class="soft small">${marked(excerpt, words)}</span></li>`
+<br><span class="soft small">${markWords(excerpt, words)}</span></li>`
   }
 
 function results(query: string, hits: ManualHit[]): string {
-  const found = hits.length > 0 ? `<ul class="hits">${hits.map(hitOf(wordsOf(query))).join('')}</ul>` : ''
+  const found = hits.length > 0 ? `<ul class="hits">${hits.map(hitOf(queryTerms(query))).join('')}</ul>` : ''
   const count = hits.length === 0 ? 'No results' : hits.length === 1 ? '1 result' : `${hits.length} results`
   const also = `<a href="/api/reference?q=${encodeURIComponent(query)}">Search the API reference</a>`
   return `<h1>Manual</h1><p class="lead">${count} for “${html(query)}”. ${also}</p>${found}`
@@ -47,7 +47,7 @@ const overview = (items: ManualItem[]): string =>
     )
     .join('')}`
 
-export const manualPages: Record<string, PageOf> = {
+export const manualPages: Record<string, PageRenderer> = {
   '/manual': async (ctx, _, query) => {
     const { items } = await list(ctx, {})
     const body = query ? results(query, (await search(ctx, { q: query })).items) : overview(items)

@@ -1,13 +1,13 @@
-import { define, flag, text } from '../../events/catalogue.ts'
+import { defineEvent, flag, text } from '../../events/catalogue.ts'
 
 const ofItem = { kind: 'marketplace_item', feed: 'access' } as const
 
-export const itemModerated = define('marketplace_item.moderated', {
+export const itemModerated = defineEvent('marketplace_item.moderated', {
   ...ofItem,
   description: 'An administrator hid a public skill or agent, or showed it again',
   data: { kind: text, name: text, hidden: flag },
 })
-export const itemReported = define('marketplace_item.reported', {
+export const itemReported = defineEvent('marketplace_item.reported', {
   ...ofItem,
   description: 'A user reported a public skill or agent',
   data: { kind: text },

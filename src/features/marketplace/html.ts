@@ -1,12 +1,12 @@
-import type { SitePageOf } from '../../feature.ts'
+import type { SitePageRenderer } from '../../feature.ts'
 import { html } from '../../pages/pages.ts'
-import { framed } from '../site/frame.ts'
-import { pageOf, served } from '../site/serve.ts'
+import { renderPage } from '../site/frame.ts'
+import { requestForPage, servePage } from '../site/serve.ts'
 import { list } from './service.ts'
 
-const page: SitePageOf = async (ctx, { query, ...request }) => {
+const marketplacePage: SitePageRenderer = async (ctx, { query, ...request }) => {
   const cursor = query.get('cursor') ?? undefined
-  return served(ctx, pageOf(request, cursor), async () => {
+  return servePage(ctx, requestForPage(request, cursor), async () => {
     const { items, nextCursor } = await list(ctx, { limit: 40, ...(cursor && { cursor }) })
     const entries = items.map(
       ({
@@ -22,8 +22,8 @@ const page: SitePageOf = async (ctx, { query, ...request }) => {
     const body = `<h1>Marketplace</h1><p class="lead">Public skills and agents.</p>${
       items.length > 0 ? `<ul class="posts">${entries.join('')}</ul>${more}` : '<p>No public skills or agents yet.</p>'
     }`
-    return { body: await framed(ctx, { title: 'Marketplace', path: '/marketplace', body }) }
+    return { body: await renderPage(ctx, { title: 'Marketplace', path: '/marketplace', body }) }
   })
 }
 
-export const marketplacePages = { '/marketplace': page }
+export const marketplacePages = { '/marketplace': marketplacePage }

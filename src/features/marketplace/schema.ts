@@ -5,7 +5,7 @@ import { bool, id, instant, int, nullable, object, oneOf, optional, type Static,
 const kind = oneOf(marketNames)
 const reason = nullable(text(500, { example: 'It copies the work of someone else.' }))
 const author = nullable(object({ handle: text(63, { example: 'ada' }), name: text(100, { example: 'Ada Lovelace' }) }))
-const shown = {
+const itemFields = {
   kind,
   id: id(),
   name: text(200, { example: 'Review a migration' }),
@@ -24,12 +24,12 @@ const paging = {
 }
 export const MarketplaceQuery = object(paging)
 export type MarketplaceQuery = Static<typeof MarketplaceQuery>
-const MarketplaceItem = object(shown)
+const MarketplaceItem = object(itemFields)
 export const MarketplacePage = object({ items: Type.Array(MarketplaceItem), nextCursor: nullable(Type.String()) })
 export type MarketplacePage = Static<typeof MarketplacePage>
 
 export const ModeratedItem = object({
-  ...shown,
+  ...itemFields,
   reports: int({ example: 0, description: 'Users who reported it' }),
   hidden: bool(),
   reason,

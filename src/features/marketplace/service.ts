@@ -5,16 +5,16 @@ import { account, admin, anyone } from '../../auth/policy.ts'
 import { toIso } from '../../db/columns.ts'
 import { AppError, notFound } from '../../errors.ts'
 import type { MarketName } from '../../records/names.ts'
-import { isTime } from '../../records/page.ts'
+import { isValidTime } from '../../records/page.ts'
 import { isId } from '../../records/reference.ts'
 import { visibleText } from '../../text/text.ts'
 import { agents } from '../agents/table.ts'
 import { notify } from '../notifications/service.ts'
 import { hiddenRecords } from '../organizations/hidden-table.ts'
 import { organizations } from '../organizations/table.ts'
-import { requireOn } from '../settings/values.ts'
+import { requireSitePart } from '../settings/values.ts'
 import { skillCalls, skills } from '../skills/table.ts'
-import { notBySuspended } from '../users/suspended.ts'
+import { isNotBySuspendedAuthor } from '../users/suspended.ts'
 import { users } from '../users/table.ts'
 import { itemModerated, itemReported } from './events.ts'
 import type {
@@ -49,25 +49,25 @@ interface Row extends Record<string, unknown> {
 }
 
 /** SQL condition: made public by its owners, hidden by an administrator or not, and its team exists. */
-const published = (t: typeof skills | typeof agents): SQL =>
+const isPublishedRecord = (t: typeof skills | typeof agents): SQL =>
   sql`${t.scope} = 'public' and ${t.deletedAt} is null and (${t.organizationId} is null or exists (
     select 1 from ${organizations} where ${organizations.id} = ${t.organizationId}
       and ${organizations.deletedAt} is null and ${organizations.sandboxOf} is null))`
 
-interface Part {
+interface KindQuery {
   description: SQLWrapper
   /** Condition for listing it, in addition to those for all kinds. */
   isListed: SQL
 }
 
-const part = (kind: SQL, t: typeof skills | typeof agents, { description, isListed }: Part): SQL => sql`
+const selectKind = (kind: SQL, t: typeof skills | typeof agents, { description, isListed }: KindQuery): SQL => sql`
   select ${kind} as kind, ${t.id} as id, ${t.name} as name, ${t.slug} as slug, ${description} as description,
     ${users.id} as owner, ${users.handle} as handle, ${users.name} as author, ${t.updatedAt} as at,
     ${hiddenRecords.recordId} is not null as hidden, ${hiddenRecords.reason} as reason,
-    ${hiddenRecords.recordId} is null and ${notBySuspended(t.createdById)} and ${isListed} as listed
+    ${hiddenRecords.recordId} is null and ${isNotBySuspendedAuthor(t.createdById)} and ${isListed} as listed
   from ${t} left join ${users} on ${users.id} = ${t.createdById}
     left join ${hiddenRecords} on ${hiddenRecords.recordId} = ${t.id}
-  where ${published(t)}`
+  where ${isPublishedRecord(t)}`
 
 /** Number of agents that use a skill, for the skills of the page. One query for each would take seconds. */
 const agentsBySkill = sql`
@@ -80,11 +80,11 @@ const uses = sql`case when page.kind <> 'skill' then 0 else coalesce(by_skill.ag
   + coalesce((select ${skillCalls.calls} from ${skillCalls} where ${skillCalls.skillId} = page.id), 0) end`
 const reports = sql`(select count(*)::int from ${marketplaceReports} where ${marketplaceReports.recordId} = page.id)`
 
-const parts: Record<MarketName, SQL> = {
-  skill: part(sql`'skill'`, skills, { description: skills.description, isListed: sql`true` }),
-  agent: part(sql`'agent'`, agents, { description: agents.role, isListed: sql`${agents.status} = 'active'` }),
+const kindQueries: Record<MarketName, SQL> = {
+  skill: selectKind(sql`'skill'`, skills, { description: skills.description, isListed: sql`true` }),
+  agent: selectKind(sql`'agent'`, agents, { description: agents.role, isListed: sql`${agents.status} = 'active'` }),
 }
-const all = sql`(${sql.join(Object.values(parts), sql` union all `)}) items`
+const allItems = sql`(${sql.join(Object.values(kindQueries), sql` union all `)}) items`
 
 const conditionsOf = (kind?: string, search?: string): SQL[] => [
   ...(kind ? [sql`kind = ${kind}`] : []),
@@ -92,19 +92,19 @@ const conditionsOf = (kind?: string, search?: string): SQL[] => [
 ]
 
 /** Rows after the cursor, which is the time and id of the last one before. */
-function after(cursor: string | undefined): SQL[] {
+function afterCursor(cursor: string | undefined): SQL[] {
   if (cursor === undefined) return []
   const [at = '', id = ''] = Buffer.from(cursor, 'base64url').toString().split(' ')
   if (!isTimeText(at) || !isId(id))
     throw new AppError('invalid.cursor', 'The cursor does not belong to this list. Start again without a cursor.')
   return [sql`(at, id) < (${at}::timestamptz, ${id}::uuid)`]
 }
-const isTimeText = (text: string): boolean => !Number.isNaN(Date.parse(text)) && isTime(text)
+const isTimeText = (text: string): boolean => !Number.isNaN(Date.parse(text)) && isValidTime(text)
 
 /** Counts uses and reports only for the returned rows: for all records it would take seconds. */
 async function rowsOf(ctx: Ctx, conditions: SQL[], limit: number): Promise<{ rows: Row[]; nextCursor: string | null }> {
   const where = conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``
-  const some = sql`select * from ${all} ${where} order by at desc, id desc limit ${limit + 1}`
+  const some = sql`select * from ${allItems} ${where} order by at desc, id desc limit ${limit + 1}`
   const { rows } = await ctx.db.execute<Row>(
     sql`with page as materialized (${some}), by_skill as materialized (${agentsBySkill})
       select page.*, ${uses} as uses, ${reports} as reports
@@ -116,7 +116,7 @@ async function rowsOf(ctx: Ctx, conditions: SQL[], limit: number): Promise<{ row
   return { rows: page, nextCursor: last ? Buffer.from(`${toIso(last.at)} ${last.id}`).toString('base64url') : null }
 }
 
-const item = ({ owner: _, listed: __, handle, author, at, ...row }: Row): ModeratedItem => ({
+const toMarketItem = ({ owner: _, listed: __, handle, author, at, ...row }: Row): ModeratedItem => ({
   ...row,
   author: handle && author ? { handle, name: author } : null,
   updatedAt: toIso(at),
@@ -127,8 +127,8 @@ export const listAll = read(
   admin,
   async (ctx, { search, kind, hidden, limit = 50, cursor }: ModeratedItemQuery): Promise<ModeratedItemPage> => {
     const filters = [...conditionsOf(kind, search), ...(hidden === undefined ? [] : [sql`hidden = ${hidden}`])]
-    const { rows, nextCursor } = await rowsOf(ctx, [...filters, ...after(cursor)], limit)
-    return { items: rows.map(item), nextCursor }
+    const { rows, nextCursor } = await rowsOf(ctx, [...filters, ...afterCursor(cursor)], limit)
+    return { items: rows.map(toMarketItem), nextCursor }
   },
 )
 
@@ -136,14 +136,17 @@ export const list = read(
   'marketplace.list',
   anyone,
   async (ctx, { search, kind, limit = 50, cursor }: MarketplaceQuery): Promise<MarketplacePage> => {
-    await requireOn(ctx, 'marketplace')
+    await requireSitePart(ctx, 'marketplace')
     const filters = [...conditionsOf(kind, search), sql`listed`]
-    const { rows, nextCursor } = await rowsOf(ctx, [...filters, ...after(cursor)], limit)
-    return { items: rows.map(item).map(({ reports: _, hidden: __, reason: ___, ...shown }) => shown), nextCursor }
+    const { rows, nextCursor } = await rowsOf(ctx, [...filters, ...afterCursor(cursor)], limit)
+    return {
+      items: rows.map(toMarketItem).map(({ reports: _, hidden: __, reason: ___, ...shown }) => shown),
+      nextCursor,
+    }
   },
 )
 
-async function find(ctx: Ctx, { kind, id }: ByItem): Promise<Row> {
+async function findMarketItem(ctx: Ctx, { kind, id }: ByItem): Promise<Row> {
   const { rows } = await rowsOf(ctx, [sql`kind = ${kind}`, sql`id = ${id}::uuid`], 1)
   if (!rows[0]) throw notFound(kind, id)
   return rows[0]
@@ -154,7 +157,7 @@ export const moderate = write(
   'marketplace.moderate',
   admin,
   async (ctx, { kind, id, hidden, reason = null }: ByItem & Hide): Promise<ModeratedItem> => {
-    const before = await find(ctx, { kind, id })
+    const before = await findMarketItem(ctx, { kind, id })
     if (hidden)
       await ctx.db
         .insert(hiddenRecords)
@@ -174,7 +177,7 @@ export const moderate = write(
         message: reason ?? undefined,
         link: `/${kind}s/${id}`,
       })
-    return item(await find(ctx, { kind, id }))
+    return toMarketItem(await findMarketItem(ctx, { kind, id }))
   },
   { idempotent: true },
 )
@@ -184,8 +187,8 @@ export const report = write(
   'marketplace.report',
   account('marketplace:write'),
   async (ctx, { kind, id, reason }: ByItem & Report): Promise<ReportMade> => {
-    await requireOn(ctx, 'marketplace')
-    const found = await find(ctx, { kind, id })
+    await requireSitePart(ctx, 'marketplace')
+    const found = await findMarketItem(ctx, { kind, id })
     if (!found.listed) throw notFound(kind, id)
     const made = await ctx.db
       .insert(marketplaceReports)

@@ -1,23 +1,27 @@
-import { define, number, text, texts } from '../../events/catalogue.ts'
-import { count as counted } from '../../events/words.ts'
+import { defineEvent, number, text, texts } from '../../events/catalogue.ts'
+import { countOf as counted } from '../../events/words.ts'
 import { nullable } from '../../schema.ts'
 
 const ofMemory = { kind: 'memory', live: true, line: 'note' } as const
-const shown = { title: nullable(text), scope: text, scopeId: text, version: number } as const
+const commonData = { title: nullable(text), scope: text, scopeId: text, version: number } as const
 
-export const memoryStored = define('memory.stored', { ...ofMemory, description: 'A memory was stored', data: shown })
-export const memoryUpdated = define('memory.updated', {
+export const memoryStored = defineEvent('memory.stored', {
+  ...ofMemory,
+  description: 'A memory was stored',
+  data: commonData,
+})
+export const memoryUpdated = defineEvent('memory.updated', {
   ...ofMemory,
   description: 'A memory changed',
-  data: { ...shown, fields: texts },
+  data: { ...commonData, fields: texts },
 })
-export const memoryDeleted = define('memory.deleted', {
+export const memoryDeleted = defineEvent('memory.deleted', {
   ...ofMemory,
   deletes: true,
   description: 'A memory was deleted',
-  data: shown,
+  data: commonData,
 })
-export const memoryCleared = define('memory.cleared', {
+export const memoryCleared = defineEvent('memory.cleared', {
   ...ofMemory,
   description: 'All memories of a scope were deleted',
   data: { scope: text, count: number },

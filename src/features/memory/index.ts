@@ -1,6 +1,6 @@
 import type { Feature } from '../../feature.ts'
 import * as events from './events.ts'
-import { agentMemories, removeAgentMemories, restoreAgentMemories, withoutAuthor } from './of-agent.ts'
+import { agentMemories, removeAgentMemories, removeMemoryAuthor, restoreAgentMemories } from './hook-handlers.ts'
 import { memoryRecord } from './record.ts'
 import { memoryRoutes } from './routes.ts'
 import { memoryTools } from './tools.ts'
@@ -10,5 +10,5 @@ export const memory: Feature = {
   records: [memoryRecord],
   routes: memoryRoutes,
   tools: memoryTools,
-  hooks: [withoutAuthor, agentMemories, removeAgentMemories, restoreAgentMemories],
+  hooks: [removeMemoryAuthor, agentMemories, removeAgentMemories, restoreAgentMemories],
 }

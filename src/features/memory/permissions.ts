@@ -1,16 +1,17 @@
 import type { Ctx } from '../../action.ts'
-import { member, offered, type Permission, permissionOf, refusalOf } from '../../auth/policy.ts'
+import { includePermissions, member, type Permission, permissionOf, ruleRefusal } from '../../auth/policy.ts'
 import type { Memory, MemoryRead } from './schema.ts'
 import { writeRefusal } from './target.ts'
 
-export const changing = member('memories:write')
+export const memoryWriteRule = member('memories:write')
 
-const byPolicy = (ctx: Ctx, action: string) => refusalOf(ctx.actor, changing, `memory.${action}`, ctx.app.clock)
+const byPolicy = (ctx: Ctx, action: string) =>
+  ruleRefusal(ctx.actor, memoryWriteRule, `memory.${action}`, ctx.app.clock)
 
 /** Returns a memory with what the caller may do with it. */
 export async function withPermissions(ctx: Ctx, memory: Memory): Promise<MemoryRead> {
   const change = permissionOf(byPolicy(ctx, 'update') ?? (await writeRefusal(ctx, memory)))
-  return { ...memory, ...offered(ctx.actor, () => ({ update: change, remove: change })) }
+  return { ...memory, ...includePermissions(ctx.actor, () => ({ update: change, remove: change })) }
 }
 
 export const canStore = (ctx: Ctx): { store: Permission; clear: Permission } => ({

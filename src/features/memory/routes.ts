@@ -1,4 +1,4 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted, object, text } from '../../schema.ts'
 import {
   MemoriesCreate,
@@ -28,11 +28,15 @@ export const memoryRoutes = (http: Http) =>
       query: MemoryQuery,
       response: MemoryPage,
     })
-    .post('/api/memories', async ({ ctx, body, set }) => created(set, '/api/memories', await memory.store(ctx, body)), {
-      ...on(memory.store, 'Store a memory; returns similar ones'),
-      body: MemoryCreate,
-      response: { 201: MemoryStored },
-    })
+    .post(
+      '/api/memories',
+      async ({ ctx, body, set }) => respondCreated(set, '/api/memories', await memory.store(ctx, body)),
+      {
+        ...on(memory.store, 'Store a memory; returns similar ones'),
+        body: MemoryCreate,
+        response: { 201: MemoryStored },
+      },
+    )
     .post(
       '/api/memories/batch',
       async ({ ctx, body, set }) => {

@@ -3,7 +3,7 @@ import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
-import { byReference, idStarts } from '../../records/rows.ts'
+import { findByReference, idStartsWith } from '../../records/rows.ts'
 import { excerptOf } from '../../text/text.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
 import { passages, passageVectors } from '../search/table.ts'
@@ -15,7 +15,7 @@ const embeddingModel = sql<
   string | null
 >`(select min(v.model) from ${passages} p join ${passageVectors} v on v.passage_id = p.id
   where p.kind = 'memory' and p.record_id = ${memories}.id and p.chunk = 0)`
-export const own = {
+export const memoryColumns = {
   id: memories.id,
   createdAt: memories.createdAt,
   updatedAt: memories.updatedAt,
@@ -37,7 +37,7 @@ export const own = {
   supersedes: memories.supersedes,
   supersededById: memories.supersededById,
 }
-const visible = { ...own, embeddingModel }
+const memoryReadColumns = { ...memoryColumns, embeddingModel }
 type Row = Omit<Memory, 'author'> & { authorType: 'user' | 'agent'; authorId: string | null; authorName: string }
 
 export const toMemory = ({ authorType: type, authorId: id, authorName: name, ...rest }: Row): Memory => ({
@@ -46,26 +46,26 @@ export const toMemory = ({ authorType: type, authorId: id, authorName: name, ...
 })
 export const toItem = ({ content, ...rest }: Memory): MemoryItem => ({ ...rest, excerpt: excerptOf(content) })
 
-export const live = isNull(memories.deletedAt)
+export const isLiveMemory = isNull(memories.deletedAt)
 
 export const visibleTo = liveOfTeamOrProject(memories)
 
 /** SQL condition: the memory is neither superseded nor expired. */
-export const current = (now: string): SQL =>
+export const isCurrentMemory = (now: string): SQL =>
   and(isNull(memories.supersededById), or(isNull(memories.expiresAt), gt(memories.expiresAt, now)))
 
-export const select = (ctx: Ctx, where: SQL | undefined) =>
+export const selectMemories = (ctx: Ctx, where: SQL | undefined) =>
   ctx.db
-    .select(visible)
+    .select(memoryReadColumns)
     .from(memories)
     .where(and(where, visibleTo(rightsOf(ctx.actor))))
     .$dynamic()
 
-export async function find(ctx: Ctx, ref: string): Promise<Memory> {
-  const found = await byReference<Row>(ref, {
-    id: (id) => select(ctx, eq(memories.id, id)),
+export async function findMemory(ctx: Ctx, ref: string): Promise<Memory> {
+  const found = await findByReference<Row>(ref, {
+    id: (id) => selectMemories(ctx, eq(memories.id, id)),
     name: async () => [],
-    prefix: (prefix) => select(ctx, idStarts(memories.id, prefix)).limit(2),
+    prefix: (prefix) => selectMemories(ctx, idStartsWith(memories.id, prefix)).limit(2),
   })
   if (!found) throw notFound('memory', ref)
   return toMemory(found)

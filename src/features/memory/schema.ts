@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { memoryScopes, recallNames, searchNames } from '../../records/names.ts'
-import { Party } from '../../records/party.ts'
+import { UserOrAgent } from '../../records/user-or-agent.ts'
 import {
   array,
   bool,
@@ -39,7 +39,7 @@ const item = {
   scope: oneOf(memoryScopes),
   scopeId: id(),
   createdById: nullable(id({ description: 'The user who stored it, directly or through an agent' })),
-  author: Party,
+  author: UserOrAgent,
   title: nullable(name),
   tags,
   source: nullable(text(500)),

@@ -5,27 +5,27 @@ import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import type { SearchName } from '../../records/names.ts'
 import { mayRead } from '../../records/readable.ts'
-import { named } from '../../text/quoted.ts'
+import { quoteName } from '../../text/quoting.ts'
 import { ageOf } from '../../text/text.ts'
 import { agents } from '../agents/table.ts'
 import { projects as projectTable } from '../projects/table.ts'
-import { behind } from '../search/behind.ts'
-import { current, kindsFor, recordCreator, recordField, recordsOf } from '../search/filters.ts'
-import { embedQuery, type Hit, hybridWithGaps } from '../search/hybrid.ts'
+import { isCurrentPassage, kindsFor, recordCreator, recordField, recordsOf } from '../search/filters.ts'
+import { embedQuery, type Hit, searchHybridWithGaps } from '../search/hybrid.ts'
+import { indexLag } from '../search/index-lag.ts'
 import { passages } from '../search/table.ts'
 import { visibleTo } from '../search/visible.ts'
 import type { MemoryHit, MemoryHits, MemorySearch } from './schema.ts'
 import { memories } from './table.ts'
-import { type MemoryTarget, targetOf } from './target.ts'
+import { type MemoryTarget, resolveTarget } from './target.ts'
 
 export const search = read(
   'memory.search',
   member('memories:read'),
   async (ctx, input: MemorySearch): Promise<MemoryHits> => {
-    const place = input.scope || input.scopeId ? await targetOf(ctx, input.scope, input.scopeId) : undefined
+    const place = input.scope || input.scopeId ? await resolveTarget(ctx, input.scope, input.scopeId) : undefined
     const vector = await embedQuery(ctx, input.query)
     const kinds = kindsFor(ctx, input.kinds ?? ['memory'])
-    const { hits, unembedded } = await hybridWithGaps(
+    const { hits, unembedded } = await searchHybridWithGaps(
       ctx,
       {
         text: input.query,
@@ -38,9 +38,12 @@ export const search = read(
       vector,
     )
     const items = await toHits(ctx, hits)
-    const state = { mode: vector ? ('hybrid' as const) : ('words' as const), ...(await behind(ctx, kinds, unembedded)) }
+    const state = {
+      mode: vector ? ('hybrid' as const) : ('words' as const),
+      ...(await indexLag(ctx, kinds, unembedded)),
+    }
     if (!input.budgetTokens) return { items, ...state }
-    const kept = withinBudget(items, input.budgetTokens)
+    const kept = cutToBudget(items, input.budgetTokens)
     const whole = kept.length === items.length && kept[0]?.content === items[0]?.content
     return { items: kept, ...state, ...(!whole && { truncated: true }) }
   },
@@ -53,7 +56,7 @@ async function withinScope(ctx: Ctx, { scope, scopeId }: MemoryTarget, kinds: re
 }
 
 /** Assumes four characters per token. Always keeps the best hit, shortened if necessary. */
-function withinBudget(items: readonly MemoryHit[], tokens: number): MemoryHit[] {
+function cutToBudget(items: readonly MemoryHit[], tokens: number): MemoryHit[] {
   let left = tokens * 4
   const kept = items.filter((item) => {
     const size = JSON.stringify(item).length
@@ -67,7 +70,7 @@ function withinBudget(items: readonly MemoryHit[], tokens: number): MemoryHit[] 
   return [{ ...best, content: `${best.content.slice(0, room)}…` }]
 }
 
-const rounded = (value: number): number => Math.round(value * 1000) / 1000
+const roundHitScore = (value: number): number => Math.round(value * 1000) / 1000
 
 async function toHits(ctx: Ctx, hits: readonly Hit[]): Promise<MemoryHit[]> {
   const found = await recordsBehind(ctx, hits)
@@ -83,8 +86,8 @@ async function toHits(ctx: Ctx, hits: readonly Hit[]): Promise<MemoryHit[]> {
       title: hit.title || null,
       content: hit.content,
       tags: hit.tags,
-      score: rounded(hit.score),
-      meaning: hit.meaning === null ? null : rounded(hit.meaning),
+      score: roundHitScore(hit.score),
+      meaning: hit.meaning === null ? null : roundHitScore(hit.meaning),
       at: hit.at,
       age: ageOf(hit.at, ctx.now),
       origin: record.origin,
@@ -94,10 +97,10 @@ async function toHits(ctx: Ctx, hits: readonly Hit[]): Promise<MemoryHit[]> {
   })
 }
 
-type Described = Pick<MemoryHit, 'key' | 'status' | 'origin' | 'createdById'>
+type HitRecord = Pick<MemoryHit, 'key' | 'status' | 'origin' | 'createdById'>
 
 /** Returns the key, state, origin and creator of the records that the hits are about. */
-async function recordsBehind(ctx: Ctx, hits: readonly Hit[]): Promise<Map<string, Described>> {
+async function recordsBehind(ctx: Ctx, hits: readonly Hit[]): Promise<Map<string, HitRecord>> {
   if (hits.length === 0) return new Map()
   const rows = await ctx.db
     .select({
@@ -119,11 +122,11 @@ async function recordsBehind(ctx: Ctx, hits: readonly Hit[]): Promise<Map<string
       and(
         anyOf(passages.recordId, idList(hits.map((hit) => hit.recordId))),
         eq(passages.chunk, sql`0`),
-        current(ctx),
+        isCurrentPassage(ctx),
         visibleTo(rightsOf(ctx.actor)),
       ),
     )
-  const labelled = (word: string, name: string | null) => (name === null ? [] : `${word} ${named(name)}`)
+  const labelled = (word: string, name: string | null) => (name === null ? [] : `${word} ${quoteName(name)}`)
   return new Map(
     rows.map(({ kind, id, key, status, createdById, ...row }) => {
       const origin = [labelled('agent', row.agent), labelled('project', row.project), labelled('by', row.author)]

@@ -1,22 +1,22 @@
 import { and, eq, gte, lt, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { member, offered } from '../../auth/policy.ts'
+import { includePermissions, member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, hasAll, idList, newId } from '../../db/columns.ts'
 import { noEmbedder } from '../../embeddings/embedder.ts'
 import { invalid, notFound } from '../../errors.ts'
-import { nameChanged } from '../../records/changed.ts'
 import { keyset } from '../../records/page.ts'
-import { changeVersioned } from '../../records/rows.ts'
-import { speaker } from '../agents/parties.ts'
-import { textFor } from '../search/indexing/embed.ts'
+import { updateVersioned } from '../../records/rows.ts'
+import { emitChanged } from '../../records/synced-changes.ts'
+import { currentUserOrAgent } from '../agents/users-and-agents.ts'
+import { textToEmbed } from '../search/indexing/embed.ts'
 import { chunksOf, dropPassages } from '../search/indexing/passages.ts'
 import { passages } from '../search/table.ts'
 import { memoryCleared, memoryDeleted, memoryStored, memoryUpdated } from './events.ts'
-import { index } from './indexed.ts'
-import { canStore, changing, withPermissions } from './permissions.ts'
-import { current, find, live, select, toItem, toMemory, visibleTo } from './rows.ts'
+import { indexMemories } from './index-passages.ts'
+import { canStore, memoryWriteRule, withPermissions } from './permissions.ts'
+import { findMemory, isCurrentMemory, isLiveMemory, selectMemories, toItem, toMemory, visibleTo } from './rows.ts'
 import {
   CONTENT_BYTES,
   type MemoriesCreate,
@@ -31,9 +31,9 @@ import {
   type MemoryRead,
   type MemoryStored,
 } from './schema.ts'
-import { similarTo, vectorSoon } from './similar.ts'
+import { similarMemories, vectorSoon } from './similar.ts'
 import { memories } from './table.ts'
-import { type MemoryTarget, requireWriter, sharing, targetOf } from './target.ts'
+import { type MemoryTarget, requireWriter, resolveTarget, withShared } from './target.ts'
 
 export { search } from './search.ts'
 
@@ -48,7 +48,7 @@ export const list = read(
     const page = keyset(sort, memories.id, query, { sort: 'updatedAt' })
     const { scope } = query
     const scopeId =
-      query.mustExist && query.scopeId ? (await targetOf(ctx, scope, query.scopeId)).scopeId : query.scopeId
+      query.mustExist && query.scopeId ? (await resolveTarget(ctx, scope, query.scopeId)).scopeId : query.scopeId
     const filters = and(
       query.projectId
         ? eq(memories.projectId, query.projectId)
@@ -58,120 +58,128 @@ export const list = read(
       hasAll(memories.tags, query.tags ?? query.tag),
       query.since === undefined ? undefined : gte(memories.updatedAt, query.since),
       query.until === undefined ? undefined : lt(memories.updatedAt, query.until),
-      query.old ? undefined : current(ctx.now),
+      query.old ? undefined : isCurrentMemory(ctx.now),
     )
-    const rows = await select(ctx, page.where(filters))
+    const rows = await selectMemories(ctx, page.where(filters))
       .orderBy(...page.orderBy)
       .limit(page.limit)
     const total = query.total ? await ctx.db.$count(memories, and(filters, visibleTo(rightsOf(ctx.actor)))) : undefined
     const items = rows.map((row) => toItem(toMemory(row)))
-    return { ...page.page(items, total), ...offered(ctx.actor, () => canStore(ctx)) }
+    return { ...page.page(items, total), ...includePermissions(ctx.actor, () => canStore(ctx)) }
   },
 )
 
 export const get = read(
   'memory.get',
   member('memories:read'),
-  async (ctx, { ref }: { ref: string }): Promise<MemoryRead> => withPermissions(ctx, await find(ctx, ref)),
+  async (ctx, { ref }: { ref: string }): Promise<MemoryRead> => withPermissions(ctx, await findMemory(ctx, ref)),
 )
 
 /** A vector that is left out of JSON, so that a repeated request is equal with or without it. */
-class Aside {
+class VectorAside {
   constructor(readonly vector: Float32Array) {}
   toJSON(): undefined {}
 }
 
 /** Stores a memory and returns it with similar ones. */
-export const store = flow('memory.store', changing, async (ctx, input: MemoryCreate, keyed): Promise<MemoryStored> => {
-  const one = await prepared(ctx, input)
-  return withSimilar(ctx, await put(keyed, one), one)
-})
+export const store = flow(
+  'memory.store',
+  memoryWriteRule,
+  async (ctx, input: MemoryCreate, keyed): Promise<MemoryStored> => {
+    const one = await prepareMemory(ctx, input)
+    return withSimilar(ctx, await storePrepared(keyed, one), one)
+  },
+)
 
 /** Stores several memories, all or none. */
 export const storeMany = flow(
   'memory.storeMany',
-  changing,
+  memoryWriteRule,
   async (ctx, { memories: list, ...shared }: MemoriesCreate, keyed): Promise<MemoriesStored> => {
-    const ready = await Promise.all(list.map((input) => prepared(ctx, sharing(shared, input))))
-    const stored = await putMany(keyed, { memories: ready })
+    const ready = await Promise.all(list.map((input) => prepareMemory(ctx, withShared(shared, input))))
+    const stored = await storeAllPrepared(keyed, { memories: ready })
     const items: MemoryStored[] = []
     for (const [i, memory] of stored.entries()) items.push(await withSimilar(ctx, memory, ready[i]))
     return { items }
   },
 )
 
-type Prepared = Omit<MemoryCreate, 'embedding'> & { id?: string; aside?: Aside }
+type PreparedMemory = Omit<MemoryCreate, 'embedding'> & { id?: string; aside?: VectorAside }
 
 /** Adds the vector of the caller, or that of the model if it is ready soon. */
-async function prepared(ctx: Ctx, { embedding, ...input }: MemoryCreate): Promise<Prepared> {
+async function prepareMemory(ctx: Ctx, { embedding, ...input }: MemoryCreate): Promise<PreparedMemory> {
   checkContent(input.content)
   const [first = ''] = chunksOf(input.content)
   const given = embedding && checkVector(ctx, embedding)
-  const vector = given ?? (await vectorSoon(ctx, textFor({ title: input.title ?? '', content: first })))
-  return { ...input, ...(vector && { aside: new Aside(vector) }) }
+  const vector = given ?? (await vectorSoon(ctx, textToEmbed({ title: input.title ?? '', content: first })))
+  return { ...input, ...(vector && { aside: new VectorAside(vector) }) }
 }
 
 const withSimilar = async (
   ctx: Ctx,
   memory: Memory,
-  { aside }: Pick<Prepared, 'aside'> = {},
+  { aside }: Pick<PreparedMemory, 'aside'> = {},
 ): Promise<MemoryStored> => ({
   ...memory,
-  similar: await similarTo(ctx, memory, aside && { model: ctx.app.embedder.id, values: aside.vector }),
+  similar: await similarMemories(ctx, memory, aside && { model: ctx.app.embedder.id, values: aside.vector }),
 })
 
-const putMany = write(
+const storeAllPrepared = write(
   'memory.putMany',
-  changing,
-  async (ctx, { memories: list }: { memories: Prepared[] }): Promise<Memory[]> => {
+  memoryWriteRule,
+  async (ctx, { memories: list }: { memories: PreparedMemory[] }): Promise<Memory[]> => {
     const stored: Memory[] = []
-    for (const input of list) stored.push(await put(ctx, input))
+    for (const input of list) stored.push(await storePrepared(ctx, input))
     return stored
   },
 )
 
-export const put = write('memory.put', changing, async (ctx, { aside, ...input }: Prepared): Promise<Memory> => {
-  checkContent(input.content)
-  const vector = aside?.vector
-  const old = input.supersedes ? await find(ctx, input.supersedes) : undefined
-  // By default a memory gets the scope of the one that it supersedes.
-  const { scope, scopeId } = input.scope === undefined && input.scopeId === undefined && old ? old : input
-  const place = await targetOf(ctx, scope, scopeId)
-  await requireWriter(ctx, place)
-  const id = input.id ?? newId()
-  const author = speaker(ctx)
-  if (old) await supersede(ctx, old, id, place)
-  await ctx.db.insert(memories).values({
-    id,
-    ...place,
-    createdById: ctx.actor.userId,
-    authorType: author.type,
-    authorId: author.id,
-    authorName: author.name,
-    title: input.title,
-    content: input.content,
-    tags: input.tags ?? [],
-    source: input.source,
-    importance: input.importance ?? 0.5,
-    expiresAt: input.expiresAt,
-    supersedes: old?.id,
-    createdAt: ctx.now,
-    updatedAt: ctx.now,
-  })
-  const memory = await find(ctx, id)
-  await index(ctx, [memory], vector)
-  ctx.emit(memoryStored, about(memory))
-  return vector ? { ...memory, embeddingModel: ctx.app.embedder.id } : memory
-})
+export const storePrepared = write(
+  'memory.put',
+  memoryWriteRule,
+  async (ctx, { aside, ...input }: PreparedMemory): Promise<Memory> => {
+    checkContent(input.content)
+    const vector = aside?.vector
+    const old = input.supersedes ? await findMemory(ctx, input.supersedes) : undefined
+    // By default a memory gets the scope of the one that it supersedes.
+    const { scope, scopeId } = input.scope === undefined && input.scopeId === undefined && old ? old : input
+    const place = await resolveTarget(ctx, scope, scopeId)
+    await requireWriter(ctx, place)
+    const id = input.id ?? newId()
+    const author = currentUserOrAgent(ctx)
+    if (old) await supersedeMemory(ctx, old, id, place)
+    await ctx.db.insert(memories).values({
+      id,
+      ...place,
+      createdById: ctx.actor.userId,
+      authorType: author.type,
+      authorId: author.id,
+      authorName: author.name,
+      title: input.title,
+      content: input.content,
+      tags: input.tags ?? [],
+      source: input.source,
+      importance: input.importance ?? 0.5,
+      expiresAt: input.expiresAt,
+      supersedes: old?.id,
+      createdAt: ctx.now,
+      updatedAt: ctx.now,
+    })
+    const memory = await findMemory(ctx, id)
+    await indexMemories(ctx, [memory], vector)
+    ctx.emit(memoryStored, memoryEvent(memory))
+    return vector ? { ...memory, embeddingModel: ctx.app.embedder.id } : memory
+  },
+)
 
-async function supersede(ctx: Ctx, old: Memory, by: string, place: MemoryTarget): Promise<void> {
+async function supersedeMemory(ctx: Ctx, old: Memory, by: string, place: MemoryTarget): Promise<void> {
   if (old.organizationId !== place.organizationId) throw notFound('memory', old.id)
   await requireWriter(ctx, old)
   await ctx.db
     .update(memories)
     .set({ supersededById: by, updatedAt: ctx.now, version: sql`${memories.version} + 1` })
     .where(eq(memories.id, old.id))
-  nameChanged(ctx, 'memory', old, [old.id])
+  emitChanged(ctx, 'memory', old, [old.id])
   await ctx.db
     .update(passages)
     .set({ expiresAt: ctx.now, at: ctx.now })
@@ -192,22 +200,22 @@ function checkVector({ app }: Ctx, given: readonly number[]): Float32Array {
 
 export const update = write(
   'memory.update',
-  changing,
+  memoryWriteRule,
   async (ctx, { ref, ...patch }: MemoryPatch & { ref: string }): Promise<Memory> => {
-    const before = await find(ctx, ref)
+    const before = await findMemory(ctx, ref)
     await requireWriter(ctx, before)
     checkVersion(ctx, before)
     if (patch.content !== undefined) checkContent(patch.content)
-    await changeVersioned(ctx, memories, {
+    await updateVersioned(ctx, memories, {
       columns: { id: memories.id, version: memories.version },
       before: { id: before.id, version: before.version },
       set: patch,
       what: 'this memory',
-      again: () => find(ctx, before.id),
+      again: () => findMemory(ctx, before.id),
     })
-    await index(ctx, [await find(ctx, before.id)])
-    const after = await find(ctx, before.id)
-    ctx.emit(memoryUpdated, about(after, { fields: Object.keys(patch) }))
+    await indexMemories(ctx, [await findMemory(ctx, before.id)])
+    const after = await findMemory(ctx, before.id)
+    ctx.emit(memoryUpdated, memoryEvent(after, { fields: Object.keys(patch) }))
     return after
   },
   { versioned: true },
@@ -215,20 +223,20 @@ export const update = write(
 
 export const remove = write(
   'memory.remove',
-  changing,
+  memoryWriteRule,
   async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
-    const before = await find(ctx, ref)
+    const before = await findMemory(ctx, ref)
     await requireWriter(ctx, before)
     checkVersion(ctx, before)
-    const { version } = await changeVersioned(ctx, memories, {
+    const { version } = await updateVersioned(ctx, memories, {
       columns: { id: memories.id, version: memories.version },
       before: { id: before.id, version: before.version },
       set: { deletedAt: ctx.now },
       what: 'this memory',
-      again: () => find(ctx, before.id),
+      again: () => findMemory(ctx, before.id),
     })
     await dropPassages(ctx, 'memory', [before.id])
-    ctx.emit(memoryDeleted, about({ ...before, version }))
+    ctx.emit(memoryDeleted, memoryEvent({ ...before, version }))
     return { id: before.id, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -239,9 +247,9 @@ export const remove = write(
  */
 export const clear = write(
   'memory.clear',
-  changing,
+  memoryWriteRule,
   async (ctx, { scope, scopeId, confirm }: MemoryClear): Promise<MemoryCleared> => {
-    const place = await targetOf(ctx, scope, scopeId)
+    const place = await resolveTarget(ctx, scope, scopeId)
     await requireWriter(ctx, place)
     const there = await ctx.db
       .select({ id: memories.id })
@@ -251,7 +259,7 @@ export const clear = write(
           eq(memories.scope, place.scope),
           eq(memories.scopeId, place.scopeId),
           eq(memories.organizationId, place.organizationId),
-          live,
+          isLiveMemory,
         ),
       )
       .for('update')
@@ -262,7 +270,7 @@ export const clear = write(
       .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${memories.version} + 1` })
       .where(anyOf(memories.id, idList(ids)))
     await dropPassages(ctx, 'memory', ids)
-    nameChanged(ctx, 'memory', place, ids)
+    emitChanged(ctx, 'memory', place, ids)
     ctx.emit(memoryCleared, {
       subjectId: place.scopeId,
       organizationId: place.organizationId,
@@ -283,7 +291,7 @@ function checkContent(content: string): void {
     )
 }
 
-const about = <D extends object>(memory: Memory, data?: D) => ({
+const memoryEvent = <D extends object>(memory: Memory, data?: D) => ({
   subjectId: memory.id,
   organizationId: memory.organizationId,
   projectId: memory.projectId,

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../action.ts'
 import { excerptOf } from '../../text/text.ts'
-import { hybrid, type QueryVector } from '../search/hybrid.ts'
+import { type QueryVector, searchHybrid } from '../search/hybrid.ts'
 import type { Memory, MemoryStored } from './schema.ts'
 
 /**
@@ -10,7 +10,7 @@ const SAME_MEANING = 0.85
 const SAME_WORDS = 0.75
 const COMPARED = 1000
 /** Longest time that a write waits for the model's vector. Tests set it higher. */
-export const patience = { ms: 80 }
+export const vectorPatience = { ms: 80 }
 
 /** Returns the vector of a text if it is available soon. Does not load an idle model or wait for a busy one. */
 export async function vectorSoon({ app: { embedder } }: Ctx, text: string): Promise<Float32Array | undefined> {
@@ -20,7 +20,7 @@ export async function vectorSoon({ app: { embedder } }: Ctx, text: string): Prom
   const timer = setTimeout(() => {
     limit.abort()
     resolve(undefined)
-  }, patience.ms)
+  }, vectorPatience.ms)
   const soon = embedder.embed([text], { signal: limit.signal, urgent: true }).then(
     ([vector]) => vector,
     () => undefined,
@@ -33,14 +33,14 @@ export async function vectorSoon({ app: { embedder } }: Ctx, text: string): Prom
 /**
  * Returns memories with similar words or, given a vector, similar meaning. Duplicates are reported, not refused.
  */
-export async function similarTo(
+export async function similarMemories(
   ctx: Ctx,
   memory: Memory,
   vector: QueryVector | undefined,
 ): Promise<MemoryStored['similar']> {
   const text = memory.content.slice(0, COMPARED)
   const words = wordsOf(text)
-  const hits = await hybrid(
+  const hits = await searchHybrid(
     ctx,
     { text, kinds: ['memory'], scope: memory.scope, scopeId: memory.scopeId, limit: 6 },
     vector,

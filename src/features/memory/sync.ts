@@ -1,11 +1,11 @@
 import type { Ctx } from '../../action.ts'
-import { checked, type Synced } from '../../records/sync.ts'
-import { own } from './rows.ts'
+import { type SyncRules, validateFields } from '../../records/sync.ts'
+import { memoryColumns } from './rows.ts'
 import { MemoryCreate, MemoryPatch } from './schema.ts'
-import { put, remove, update } from './service.ts'
+import { remove, storePrepared, update } from './service.ts'
 
-export const memorySync: Synced<Ctx> = {
-  columns: own,
+export const memorySync: SyncRules<Ctx> = {
+  columns: memoryColumns,
   fields: {
     title: 'value',
     content: 'text',
@@ -16,9 +16,9 @@ export const memorySync: Synced<Ctx> = {
   },
   onCreate: ['scope', 'scopeId', 'supersedes'],
   create: (ctx, id, fields) => {
-    const { embedding: _, ...input } = checked(MemoryCreate, fields)
-    return put(ctx, { ...input, id })
+    const { embedding: _, ...input } = validateFields(MemoryCreate, fields)
+    return storePrepared(ctx, { ...input, id })
   },
-  update: (ctx, { id }, fields) => update(ctx, { ...checked(MemoryPatch, fields), ref: id }),
+  update: (ctx, { id }, fields) => update(ctx, { ...validateFields(MemoryPatch, fields), ref: id }),
   remove: (ctx, { id }) => remove(ctx, { ref: id }),
 }

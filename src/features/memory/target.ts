@@ -1,10 +1,10 @@
 import { eq } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { type Refusal, refuse } from '../../auth/policy.ts'
+import { type Refusal, throwIfRefused } from '../../auth/policy.ts'
 import { invalid } from '../../errors.ts'
-import { findAgent } from '../agents/parties.ts'
 import { agents } from '../agents/table.ts'
+import { findAgent } from '../agents/users-and-agents.ts'
 import { listProjects, projectOf } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import { sessionOf, type WorkSession } from '../projects/work-session.ts'
@@ -18,19 +18,19 @@ export interface MemoryTarget {
   projectId: string | null
 }
 
-interface Scoped {
+interface ScopeInput {
   scope?: Memory['scope']
   scopeId?: string
 }
 
-interface Named extends Scoped {
+interface NamedTarget extends ScopeInput {
   project?: string
   agent?: string
   session?: string
 }
 
 /** Replaces `project`, `agent` or `session` in the input by `scope` and `scopeId`. */
-export function inScope<T extends Named>({ project, agent, session, ...rest }: T) {
+export function withScope<T extends NamedTarget>({ project, agent, session, ...rest }: T) {
   const named = Object.entries({ project, agent, session }).flatMap(([scope, ref]) =>
     ref === undefined ? [] : [{ scope: scope as Memory['scope'], scopeId: ref }],
   )
@@ -45,40 +45,40 @@ export function inScope<T extends Named>({ project, agent, session, ...rest }: T
  * Adds the shared fields of several memories to one of them. A memory with another scope does not get the shared
  * `scopeId`, which belongs to the shared scope.
  */
-export function sharing<S extends Scoped, T extends Scoped>(shared: S, own: T) {
+export function withShared<S extends ScopeInput, T extends ScopeInput>(shared: S, own: T) {
   const { scopeId, ...rest } = shared
   const isOther = own.scope !== undefined && own.scope !== (shared.scope ?? 'project')
   return { ...rest, ...(!isOther && scopeId !== undefined && { scopeId }), ...own }
 }
 
-export async function targetOf(
+export async function resolveTarget(
   ctx: Ctx,
   scope: Memory['scope'] | undefined,
   ref: string | undefined,
 ): Promise<MemoryTarget> {
   if (scope === undefined && ref === undefined) return usualTarget(ctx)
-  if (scope === undefined || scope === 'project') return inProject(await projectOf(ctx, ref))
+  if (scope === undefined || scope === 'project') return projectTarget(await projectOf(ctx, ref))
   if (scope === 'agent')
-    return ofAgent(ctx, ref ? await findAgent(ctx, currentOrganization(ctx.actor), ref, 'whole') : ctx.actor.agent)
-  return inSession(ctx, await sessionOf(ctx, ref === undefined ? { active: 'agent' } : { ref }))
+    return agentTarget(ctx, ref ? await findAgent(ctx, currentOrganization(ctx.actor), ref, 'whole') : ctx.actor.agent)
+  return sessionTarget(ctx, await sessionOf(ctx, ref === undefined ? { active: 'agent' } : { ref }))
 }
 
 /** Returns the default of an agent: its `memoryScope`, if there is such a project or session. */
 async function usualTarget(ctx: Ctx): Promise<MemoryTarget> {
   const { agent } = ctx.actor
-  if (!agent) return inProject(await projectOf(ctx, undefined))
+  if (!agent) return projectTarget(await projectOf(ctx, undefined))
   const [settings] = await ctx.db
     .select({ memoryScope: agents.memoryScope })
     .from(agents)
     .where(eq(agents.id, agent.id))
-  if (settings?.memoryScope === 'agent') return ofAgent(ctx, agent)
+  if (settings?.memoryScope === 'agent') return agentTarget(ctx, agent)
   const session = settings?.memoryScope === 'session' ? await sessionOf(ctx, { active: 'agent' }) : undefined
-  if (session) return inSession(ctx, session)
+  if (session) return sessionTarget(ctx, session)
   const project = await projectOf(ctx, undefined)
-  return project ? inProject(project) : ofAgent(ctx, agent)
+  return project ? projectTarget(project) : agentTarget(ctx, agent)
 }
 
-function inProject(project: { id: string; organizationId: string } | undefined): MemoryTarget {
+function projectTarget(project: { id: string; organizationId: string } | undefined): MemoryTarget {
   if (!project)
     throw invalid(
       '/scopeId',
@@ -89,7 +89,7 @@ function inProject(project: { id: string; organizationId: string } | undefined):
   return { scope: 'project', scopeId: project.id, organizationId: project.organizationId, projectId: project.id }
 }
 
-function ofAgent(ctx: Ctx, agent: { id: string } | null | undefined): MemoryTarget {
+function agentTarget(ctx: Ctx, agent: { id: string } | null | undefined): MemoryTarget {
   if (!agent)
     throw invalid(
       '/scopeId',
@@ -101,7 +101,7 @@ function ofAgent(ctx: Ctx, agent: { id: string } | null | undefined): MemoryTarg
 }
 
 /** The project of a session decides who sees its memories. Requires that the caller still sees the project. */
-async function inSession(ctx: Ctx, session: WorkSession | undefined): Promise<MemoryTarget> {
+async function sessionTarget(ctx: Ctx, session: WorkSession | undefined): Promise<MemoryTarget> {
   if (!session)
     throw invalid(
       '/scopeId',
@@ -110,7 +110,7 @@ async function inSession(ctx: Ctx, session: WorkSession | undefined): Promise<Me
       [{ tool: 'list_sessions', route: 'GET /api/sessions', command: 'tutti sessions list' }],
     )
   const { id, organizationId, projectId } = session
-  if (projectId) await projects.find(ctx, projectId)
+  if (projectId) await projects.findProject(ctx, projectId)
   return { scope: 'session', scopeId: id, organizationId, projectId }
 }
 
@@ -120,4 +120,5 @@ type Container = Pick<MemoryTarget, 'organizationId' | 'projectId'>
 export const writeRefusal = (ctx: Ctx, place: Container): Promise<Refusal | undefined> =>
   projects.writerRefusal(ctx, place, 'Storing a memory here')
 
-export const requireWriter = async (ctx: Ctx, place: Container): Promise<void> => refuse(await writeRefusal(ctx, place))
+export const requireWriter = async (ctx: Ctx, place: Container): Promise<void> =>
+  throwIfRefused(await writeRefusal(ctx, place))

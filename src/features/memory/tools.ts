@@ -18,11 +18,11 @@ import { memoryScopes, recallNames } from '../../records/names.ts'
 import { array, int, object, oneOf, optional, text, title } from '../../schema.ts'
 import { MemoryCreate, type MemoryHits, type MemoryStored } from './schema.ts'
 import * as memory from './service.ts'
-import { inScope, sharing } from './target.ts'
+import { withScope, withShared } from './target.ts'
 
 const { importance, embedding } = MemoryCreate.properties
 /** What a memory is about: one of the first three, or `scope` and `scopeId`, which are not listed. */
-const about = {
+const targetArguments = {
   project: optional(project),
   agent: optional(agent),
   session: optional(reference),
@@ -30,19 +30,19 @@ const about = {
   scopeId: optional(reference),
 }
 
-const described = {
+const memoryArguments = {
   tags,
-  ...about,
+  ...targetArguments,
   title: optional(text(200)),
   importance,
   supersedes,
   embedding,
 }
 const unlisted = ['scope', 'scopeId'] as const
-const stored = ({ id, similar }: MemoryStored) => ({ id, similar })
+const storedMemory = ({ id, similar }: MemoryStored) => ({ id, similar })
 
 /** If all hits have the same origin, it is named once. */
-function found({ items, ...rest }: MemoryHits) {
+function searchResult({ items, ...rest }: MemoryHits) {
   const [first, ...others] = items
   const common = others.length > 0 && others.every(({ origin }) => origin === first?.origin) ? first?.origin : undefined
   return {
@@ -64,8 +64,10 @@ export const memoryTools = [
     toolset: 'memory',
     input: object({
       content: optional(title(32_768)),
-      memories: optional(Type.Array(object({ ...described, content: title(32_768) }), { minItems: 1, maxItems: 50 })),
-      ...described,
+      memories: optional(
+        Type.Array(object({ ...memoryArguments, content: title(32_768) }), { minItems: 1, maxItems: 50 }),
+      ),
+      ...memoryArguments,
     }),
     listedAs: { memories: several, importance: Type.Number({ maximum: 1, default: 0.5 }) },
     unlisted: [...unlisted, 'embedding'],
@@ -75,9 +77,10 @@ export const memoryTools = [
       const single = memories && (['supersedes', 'embedding'] as const).find((name) => shared[name] !== undefined)
       if (single) throw invalid(`/${single}`, `${single} belongs to one memory. Send it inside memories.`)
       const list = content === undefined ? (memories ?? []) : [{ content }]
-      return { memories: list.map((one) => sharing(inScope(shared), inScope(one))) }
+      return { memories: list.map((one) => withShared(withScope(shared), withScope(one))) }
     },
-    show: ({ items }) => (items.length === 1 && items[0] ? stored(items[0]) : { memories: items.map(stored) }),
+    show: ({ items }) =>
+      items.length === 1 && items[0] ? storedMemory(items[0]) : { memories: items.map(storedMemory) },
   }),
   tool({
     name: 'search_memory',
@@ -87,15 +90,15 @@ export const memoryTools = [
     input: object({
       query: title(1000),
       tags,
-      ...about,
+      ...targetArguments,
       kinds: optional(array(oneOf(recallNames), recallNames.length, { description: 'Default: memory' })),
       limit: optional(int({ min: 1, max: 50, default: 10 })),
       budgetTokens: budgetTokens(100),
     }),
     unlisted,
     action: memory.search,
-    with: inScope,
-    show: found,
+    with: withScope,
+    show: searchResult,
   }),
   tool({
     name: 'list_memories',
@@ -106,12 +109,12 @@ export const memoryTools = [
       tags,
       since,
       until,
-      ...about,
+      ...targetArguments,
       ...listing,
     }),
     unlisted,
     action: memory.list,
-    with: (input) => ({ limit: 20, ...inScope(input), mustExist: true, total: true }),
+    with: (input) => ({ limit: 20, ...withScope(input), mustExist: true, total: true }),
     whole: (ctx, { id }) => memory.get(ctx, { ref: id }),
     // Agents do not need the name of the embedding model.
     show: ({ items, ...rest }) => ({ items: items.map(({ embeddingModel: _, ...item }) => item), ...rest }),

@@ -8,7 +8,7 @@ import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { isPublic } from '../projects/visible.ts'
 import { users } from '../users/table.ts'
-import { LINKS, namedBy, naming } from './links.ts'
+import { isNamedBy, isNaming, MOST_NOTE_LINKS } from './links.ts'
 import { isPublished } from './rows.ts'
 import type { DocQuery, ProjectDoc, ProjectDocPage, PublicNote } from './schema.ts'
 import { notes } from './table.ts'
@@ -19,7 +19,7 @@ interface PublicProject {
   project: string
 }
 
-const listed = {
+const docColumns = {
   title: notes.title,
   slug: notes.slug,
   tags: notes.tags,
@@ -28,7 +28,7 @@ const listed = {
   author: { handle: users.handle, name: users.name },
 }
 
-const published = (projectId: string): SQL => and(eq(notes.projectId, projectId), isPublished)
+const isPublishedIn = (projectId: string): SQL => and(eq(notes.projectId, projectId), isPublished)
 
 async function publicProject(
   ctx: Ctx,
@@ -66,13 +66,13 @@ export const list = read(
       },
     )
     const rows = await ctx.db
-      .select({ id: notes.id, ...listed })
+      .select({ id: notes.id, ...docColumns })
       .from(notes)
       .leftJoin(users, eq(users.id, notes.createdById))
-      .where(page.where(published(id)))
+      .where(page.where(isPublishedIn(id)))
       .orderBy(...page.orderBy)
       .limit(page.limit)
-    const total = query.total ? await ctx.db.$count(notes, published(id)) : undefined
+    const total = query.total ? await ctx.db.$count(notes, isPublishedIn(id)) : undefined
     const { items, ...rest } = page.page(rows, total)
     return { items: items.map(({ id: _, ...doc }) => doc), ...rest }
   },
@@ -85,24 +85,24 @@ export const get = read(
   async (ctx, { slug, ...place }: PublicProject & { slug: string }): Promise<ProjectDoc> => {
     const project = await publicProject(ctx, place)
     const [found] = await ctx.db
-      .select({ ...listed, id: notes.id, content: notes.content })
+      .select({ ...docColumns, id: notes.id, content: notes.content })
       .from(notes)
       .leftJoin(users, eq(users.id, notes.createdById))
-      .where(and(eq(notes.slug, slug.toLowerCase()), published(project.id)))
+      .where(and(eq(notes.slug, slug.toLowerCase()), isPublishedIn(project.id)))
     if (!found) throw notFound('document', slug)
     const { id, ...doc } = found
     const others = (which: SQL) =>
       ctx.db
         .select({ title: notes.title, slug: notes.slug })
         .from(notes)
-        .where(and(published(project.id), ne(notes.id, id), which))
+        .where(and(isPublishedIn(project.id), ne(notes.id, id), which))
         .orderBy(notes.title, notes.id)
-        .limit(LINKS)
+        .limit(MOST_NOTE_LINKS)
     return {
       ...doc,
       project: { name: project.name, slug: project.slug },
-      mentions: await others(namedBy(id)),
-      backlinks: await others(naming(found.title)),
+      mentions: await others(isNamedBy(id)),
+      backlinks: await others(isNaming(found.title)),
     }
   },
 )

@@ -1,18 +1,26 @@
-import { define, number, text, texts } from '../../events/catalogue.ts'
+import { defineEvent, number, text, texts } from '../../events/catalogue.ts'
 
 const ofNote = { kind: 'note', live: true, line: 'note' } as const
-const shown = { title: text, version: number } as const
+const commonData = { title: text, version: number } as const
 
-export const noteCreated = define('note.created', { ...ofNote, description: 'A note was created', data: shown })
-export const noteUpdated = define('note.updated', {
+export const noteCreated = defineEvent('note.created', {
+  ...ofNote,
+  description: 'A note was created',
+  data: commonData,
+})
+export const noteUpdated = defineEvent('note.updated', {
   ...ofNote,
   description: 'A note changed',
-  data: { ...shown, fields: texts },
+  data: { ...commonData, fields: texts },
 })
-export const noteDeleted = define('note.deleted', {
+export const noteDeleted = defineEvent('note.deleted', {
   ...ofNote,
   deletes: true,
   description: 'A note was deleted',
-  data: shown,
+  data: commonData,
 })
-export const noteRestored = define('note.restored', { ...ofNote, description: 'A note was restored', data: shown })
+export const noteRestored = defineEvent('note.restored', {
+  ...ofNote,
+  description: 'A note was restored',
+  data: commonData,
+})

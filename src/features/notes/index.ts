@@ -1,6 +1,6 @@
 import type { Feature } from '../../feature.ts'
-import { noteStats, withoutAuthor } from './account.ts'
 import * as events from './events.ts'
+import { noteStats, removeNoteAuthor } from './hook-handlers.ts'
 import { noteRecord } from './record.ts'
 import { noteRoutes } from './routes.ts'
 import { noteTools } from './tools.ts'
@@ -10,5 +10,5 @@ export const notes: Feature = {
   routes: noteRoutes,
   tools: noteTools,
   records: [noteRecord],
-  hooks: [withoutAuthor, noteStats],
+  hooks: [removeNoteAuthor, noteStats],
 }

@@ -9,13 +9,14 @@ const taskKey = /^[a-z]{2,6}-\d+$/i
 const qualified = /^(?:tutti:\/\/([a-z]+)\/|([a-z]+):)(.+)$/
 
 /** Returns links as they are stored. A text is a URL, or the key, slug or id of a record that the caller sees. */
-export async function storedLinks(ctx: Ctx, links: readonly NoteLinkInput[]): Promise<NoteLink[]> {
+export async function resolveLinks(ctx: Ctx, links: readonly NoteLinkInput[]): Promise<NoteLink[]> {
   const out: NoteLink[] = []
-  for (const [i, link] of links.entries()) out.push(typeof link === 'string' ? await linkTo(ctx, link.trim(), i) : link)
+  for (const [i, link] of links.entries())
+    out.push(typeof link === 'string' ? await resolveLink(ctx, link.trim(), i) : link)
   return out
 }
 
-async function linkTo(ctx: Ctx, text: string, i: number): Promise<NoteLink> {
+async function resolveLink(ctx: Ctx, text: string, i: number): Promise<NoteLink> {
   if (/^https?:\/\//i.test(text) && URL.canParse(text)) return { url: text }
   const [, address, prefix, rest] = qualified.exec(text) ?? []
   const kind = address ?? prefix

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../action.ts'
-import { personal, type RecordKind } from '../../records/kind.ts'
+import { personalOwner, type RecordKind } from '../../records/kind.ts'
 import { noteDeleted } from './events.ts'
 import { visibleTo } from './rows.ts'
 import * as service from './service.ts'
@@ -17,7 +17,7 @@ export const noteRecord: RecordKind<Ctx> = {
   ownerId: notes.createdById,
   ownLinks: notes.links,
   inBriefs: true,
-  search: { text: notes.content, tags: notes.tags, userId: personal(notes) },
+  search: { text: notes.content, tags: notes.tags, userId: personalOwner(notes) },
   resource: {
     title: 'Note',
     references: 'Slug or id',

@@ -1,17 +1,17 @@
 import type { Ctx } from '../../action.ts'
 import {
+  includePermissions,
   member,
-  offered,
   type Permission,
   permissionOf,
   type Refusal,
-  refusalOf,
   roleRefusal,
+  ruleRefusal,
 } from '../../auth/policy.ts'
 import { writerRefusal } from '../projects/rows.ts'
 import type { Note, NoteRead } from './schema.ts'
 
-export const changing = member('notes:write')
+export const noteWriteRule = member('notes:write')
 
 /** Returns why the caller may not change a note that they see, or undefined. Authors may change personal notes. */
 export const changeRefusal = async (ctx: Ctx, { organizationId, projectId }: Note): Promise<Refusal | undefined> =>
@@ -23,14 +23,14 @@ export const scopeRefusal = (ctx: Ctx, { organizationId }: Pick<Note, 'organizat
     ? roleRefusal(ctx.actor, organizationId, 'member', 'Moving a note out of its team or changing its scope')
     : undefined
 
-const byPolicy = (ctx: Ctx, action: string) => refusalOf(ctx.actor, changing, `notes.${action}`, ctx.app.clock)
+const byPolicy = (ctx: Ctx, action: string) => ruleRefusal(ctx.actor, noteWriteRule, `notes.${action}`, ctx.app.clock)
 
 /** Returns a note with what the caller may do with it. */
 export async function withPermissions(ctx: Ctx, note: Note): Promise<NoteRead> {
   const refusal = byPolicy(ctx, 'update') ?? (await changeRefusal(ctx, note))
   const change = permissionOf(refusal)
   const can = () => ({ update: change, publish: permissionOf(refusal ?? scopeRefusal(ctx, note)), remove: change })
-  return { ...note, ...offered(ctx.actor, can) }
+  return { ...note, ...includePermissions(ctx.actor, can) }
 }
 
 export const canCreate = (ctx: Ctx): { create: Permission } => ({ create: permissionOf(byPolicy(ctx, 'create')) })

@@ -1,7 +1,7 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted, object, text } from '../../schema.ts'
 import * as docs from './docs.ts'
-import { links } from './links.ts'
+import { listNoteLinks } from './links.ts'
 import {
   DocQuery,
   DocRef,
@@ -30,11 +30,15 @@ export const noteRoutes = (http: Http) =>
       query: NoteQuery,
       response: NotePage,
     })
-    .post('/api/notes', async ({ ctx, body, set }) => created(set, '/api/notes', await notes.create(ctx, body)), {
-      ...on(notes.create, 'Create a note'),
-      body: NoteCreate,
-      response: { 201: Note },
-    })
+    .post(
+      '/api/notes',
+      async ({ ctx, body, set }) => respondCreated(set, '/api/notes', await notes.create(ctx, body)),
+      {
+        ...on(notes.create, 'Create a note'),
+        body: NoteCreate,
+        response: { 201: Note },
+      },
+    )
     .get('/api/notes/public/:slug', ({ ctx, params }) => docs.getPublic(ctx, params), {
       ...on(docs.getPublic, 'Read a public note'),
       params: object({ slug: text(80, { example: 'how-we-deploy-x7k2p9' }) }),
@@ -45,8 +49,8 @@ export const noteRoutes = (http: Http) =>
       params: byRef,
       response: NoteRead,
     })
-    .get('/api/notes/:id/links', ({ ctx, params }) => links(ctx, { ref: params.id }), {
-      ...on(links, 'List the notes that a note mentions, and those that mention it'),
+    .get('/api/notes/:id/links', ({ ctx, params }) => listNoteLinks(ctx, { ref: params.id }), {
+      ...on(listNoteLinks, 'List the notes that a note mentions, and those that mention it'),
       params: byRef,
       response: NoteLinks,
     })

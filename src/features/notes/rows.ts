@@ -4,13 +4,13 @@ import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
 import { prepare } from '../../db/session.ts'
 import { notFound } from '../../errors.ts'
-import { byReference, changeVersioned, idStarts } from '../../records/rows.ts'
+import { findByReference, idStartsWith, updateVersioned } from '../../records/rows.ts'
 import { mayBePublic, ofTeamOrProject } from '../projects/visible.ts'
-import { notBySuspended } from '../users/suspended.ts'
+import { isNotBySuspendedAuthor } from '../users/suspended.ts'
 import type { Note } from './schema.ts'
 import { notes } from './table.ts'
 
-export const listed = {
+export const noteItemColumns = {
   id: notes.id,
   createdAt: notes.createdAt,
   updatedAt: notes.updatedAt,
@@ -24,7 +24,7 @@ export const listed = {
   scope: notes.scope,
   pinned: notes.pinned,
 }
-export const visible = { ...listed, content: notes.content, links: notes.links }
+export const noteColumns = { ...noteItemColumns, content: notes.content, links: notes.links }
 
 const live = isNull(notes.deletedAt)
 
@@ -41,28 +41,28 @@ export const visibleTo = (rights: Rights, state = live): SQL => {
  * SQL condition: anyone may read the note, if its team exists. Contains literals, so that the partial index is used.
  */
 export const isPublished = sql`${notes.scope} = 'public' and ${notes.deletedAt} is null
-  and ${mayBePublic(notes.projectId)} and ${notBySuspended(notes.createdById)}`
+  and ${mayBePublic(notes.projectId)} and ${isNotBySuspendedAuthor(notes.createdById)}`
 
 const byId = prepare((db) =>
   db
-    .select(visible)
+    .select(noteColumns)
     .from(notes)
     .where(and(eq(notes.id, sql.placeholder('id')), visibleTo(anyRights))),
 )
 
 /** Finds a note by id, slug or the unique beginning of its id. */
-export async function find(ctx: Ctx, ref: string): Promise<Note> {
+export async function findNote(ctx: Ctx, ref: string): Promise<Note> {
   const rights = rightsOf(ctx.actor)
   const select = (match: SQL) =>
     ctx.db
-      .select(visible)
+      .select(noteColumns)
       .from(notes)
       .where(and(match, visibleTo(rights)))
       .limit(2)
-  const found = await byReference<Note>(ref, {
+  const found = await findByReference<Note>(ref, {
     id: (id) => byId(ctx.db, { id, ...rights }),
     name: (slug) => select(eq(notes.slug, slug.toLowerCase())),
-    prefix: (prefix) => select(idStarts(notes.id, prefix)),
+    prefix: (prefix) => select(idStartsWith(notes.id, prefix)),
   })
   if (!found) throw notFound('note', ref)
   return found
@@ -70,16 +70,16 @@ export async function find(ctx: Ctx, ref: string): Promise<Note> {
 
 type Change = Partial<typeof notes.$inferInsert>
 
-export const change = (ctx: Ctx, before: Note, set: Change): Promise<Note> =>
-  changeVersioned(ctx, notes, {
-    columns: visible,
+export const changeNote = (ctx: Ctx, before: Note, set: Change): Promise<Note> =>
+  updateVersioned(ctx, notes, {
+    columns: noteColumns,
     before,
     set,
     what: 'this note',
-    again: () => find(ctx, before.id),
+    again: () => findNote(ctx, before.id),
   })
 
-export const about = <D extends object>(note: Note, data?: D) => ({
+export const noteEvent = <D extends object>(note: Note, data?: D) => ({
   subjectId: note.id,
   organizationId: note.organizationId,
   projectId: note.projectId,

@@ -2,26 +2,26 @@ import { eq, gte, isNull, lt, ne, type Placeholder, type SQL, sql } from 'drizzl
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, seesPersonal, userIdOf } from '../../auth/actor.ts'
 import { requireWithinLimit } from '../../auth/limit.ts'
-import { member, offered, refuse, requireRole, requireRoleOn } from '../../auth/policy.ts'
+import { includePermissions, member, requireRole, requireRoleOn, throwIfRefused } from '../../auth/policy.ts'
 import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { listText, matchesWords, newId, queryWords } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { placeholders, prepare, prepareDeferred, prepareForms } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
-import { nameMoved } from '../../records/changed.ts'
 import { type KeysetForm, keyset, keysetOf } from '../../records/page.ts'
-import { requireRestorer } from '../../records/restoring.ts'
-import { byReference, thereOrLately } from '../../records/rows.ts'
+import { requireRestorer } from '../../records/restore-rights.ts'
+import { findByReference, isRestorable } from '../../records/rows.ts'
+import { emitMoved } from '../../records/synced-changes.ts'
 import { slugify } from '../../text/text.ts'
 import { projectFilter, projectOf } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import { noteCreated, noteDeleted, noteRestored, noteUpdated } from './events.ts'
 import { noteMoved } from './hooks.ts'
 import { mentionsOf } from './mentions.ts'
-import { storedLinks } from './plain-links.ts'
-import { canCreate, changeRefusal, changing, scopeRefusal, withPermissions } from './refusals.ts'
-import { about, change, find, listed, visible, visibleTo } from './rows.ts'
+import { resolveLinks } from './plain-links.ts'
+import { canCreate, changeRefusal, noteWriteRule, scopeRefusal, withPermissions } from './refusals.ts'
+import { changeNote, findNote, noteColumns, noteEvent, noteItemColumns, visibleTo } from './rows.ts'
 import {
   CONTENT_BYTES,
   type Note,
@@ -37,7 +37,7 @@ import { notes } from './table.ts'
 const orders = { updatedAt: notes.updatedAt, createdAt: notes.createdAt, title: notes.title }
 
 const now = sql.placeholder('now')
-const insert = prepareDeferred((db) =>
+const insertNote = prepareDeferred((db) =>
   db.insert(notes).values({
     ...placeholders(
       'id',
@@ -58,7 +58,7 @@ const insert = prepareDeferred((db) =>
   }),
 )
 
-const linkingTo = prepare((db) =>
+const notesLinkingTo = prepare((db) =>
   db
     .select({ id: notes.id, title: notes.title, slug: notes.slug })
     .from(notes)
@@ -112,7 +112,7 @@ const pageOf = prepareForms((db, form: ListForm) => {
     sql`(select ${notes.id} from ${notes} where ${page.where(half, ...filters)}
       order by ${sql.join(page.orderBy, sql`, `)} limit ${page.limit})`
   return db
-    .select(listed)
+    .select(noteItemColumns)
     .from(notes)
     .where(sql`${notes.id} in (${first(ofTeam)} union all ${first(personal)})`)
     .orderBy(...page.orderBy)
@@ -141,7 +141,7 @@ export const list = read(
     const filters = (Object.keys(values) as (keyof typeof values)[]).filter((name) => values[name] !== undefined)
     const rows = await pageOf(ctx.db, { ...page.form, filters }, { ...rights, ...values, ...page.values })
     const total = query.total ? await countOf(ctx, conditionsOf(rights, values)) : undefined
-    return { ...page.page(rows, total), ...offered(ctx.actor, () => canCreate(ctx)) }
+    return { ...page.page(rows, total), ...includePermissions(ctx.actor, () => canCreate(ctx)) }
   },
 )
 
@@ -151,7 +151,7 @@ const countOf = (ctx: Ctx, { filters, ofTeam, personal }: ReturnType<typeof cond
 export const get = read(
   'notes.get',
   member('notes:read'),
-  async (ctx, { ref }: { ref: string }): Promise<NoteRead> => withPermissions(ctx, await find(ctx, ref)),
+  async (ctx, { ref }: { ref: string }): Promise<NoteRead> => withPermissions(ctx, await findNote(ctx, ref)),
 )
 
 /** Returns a note with the visible notes that name it as `[[title]]`. */
@@ -159,15 +159,19 @@ export const detail = read(
   'notes.detail',
   member('notes:read'),
   async (ctx, { ref }: { ref: string }): Promise<NoteDetail> => {
-    const note = await find(ctx, ref)
-    const backlinks = await linkingTo(ctx.db, { id: note.id, title: note.title.toLowerCase(), ...rightsOf(ctx.actor) })
+    const note = await findNote(ctx, ref)
+    const backlinks = await notesLinkingTo(ctx.db, {
+      id: note.id,
+      title: note.title.toLowerCase(),
+      ...rightsOf(ctx.actor),
+    })
     return { ...note, backlinks }
   },
 )
 
 export const create = write(
   'notes.create',
-  changing,
+  noteWriteRule,
   async (ctx, input: NoteCreate & { id?: string }): Promise<Note> => {
     const content = input.content ?? ''
     checkContent(content)
@@ -187,21 +191,21 @@ export const create = write(
       scope: place.scope,
       pinned: input.pinned ?? false,
       content: content.toWellFormed(),
-      links: await storedLinks(ctx, input.links ?? []),
+      links: await resolveLinks(ctx, input.links ?? []),
     }
-    insert(ctx.db, { ...note, mentions: mentionsOf(content), now: ctx.now })
-    ctx.emit(noteCreated, about(note))
+    insertNote(ctx.db, { ...note, mentions: mentionsOf(content), now: ctx.now })
+    ctx.emit(noteCreated, noteEvent(note))
     return note
   },
 )
 
 export const update = write(
   'notes.update',
-  changing,
+  noteWriteRule,
   async (ctx, { ref, links, ...fields }: NotePatch & { ref: string }): Promise<Note> => {
-    const patch = { ...fields, ...(links && { links: await storedLinks(ctx, links) }) }
-    const before = await find(ctx, ref)
-    refuse(await changeRefusal(ctx, before))
+    const patch = { ...fields, ...(links && { links: await resolveLinks(ctx, links) }) }
+    const before = await findNote(ctx, ref)
+    throwIfRefused(await changeRefusal(ctx, before))
     checkVersion(ctx, before)
     if (patch.content !== undefined) checkContent(patch.content)
     const moves = patch.scope !== undefined || patch.projectId !== undefined
@@ -214,12 +218,12 @@ export const update = write(
         )
       : undefined
     if (place && (place.organizationId !== before.organizationId || place.scope !== before.scope))
-      refuse(scopeRefusal(ctx, before))
+      throwIfRefused(scopeRefusal(ctx, before))
     const mentions = patch.content === undefined ? {} : { mentions: mentionsOf(patch.content) }
     const title = patch.title === undefined ? {} : { title: patch.title.trim() }
-    const after = await change(ctx, before, { ...patch, ...title, ...place, ...mentions })
-    ctx.emit(noteUpdated, about(after, { fields: Object.keys(patch) }))
-    nameMoved(ctx, 'note', after.id, about(before), about(after))
+    const after = await changeNote(ctx, before, { ...patch, ...title, ...place, ...mentions })
+    ctx.emit(noteUpdated, noteEvent(after, { fields: Object.keys(patch) }))
+    emitMoved(ctx, 'note', after.id, noteEvent(before), noteEvent(after))
     if (after.organizationId !== before.organizationId)
       await noteMoved.call(ctx, { noteId: after.id, organizationId: after.organizationId })
     return after
@@ -229,12 +233,12 @@ export const update = write(
 
 export const remove = write(
   'notes.remove',
-  changing,
+  noteWriteRule,
   async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
-    const before = await find(ctx, ref)
-    refuse(await changeRefusal(ctx, before))
+    const before = await findNote(ctx, ref)
+    throwIfRefused(await changeRefusal(ctx, before))
     checkVersion(ctx, before)
-    ctx.emit(noteDeleted, about(await change(ctx, before, { deletedAt: ctx.now })))
+    ctx.emit(noteDeleted, noteEvent(await changeNote(ctx, before, { deletedAt: ctx.now })))
     return { id: before.id, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -243,13 +247,13 @@ export const remove = write(
 /** Authors restore personal notes. Admins, and for a day the person who deleted it, restore a note of the team. */
 export const restore = write(
   'notes.restore',
-  changing,
+  noteWriteRule,
   async (ctx, { ref }: { ref: string }): Promise<Note> => {
-    const state = thereOrLately(notes.deletedAt, ctx.now)
-    const found = await byReference(ref, {
+    const state = isRestorable(notes.deletedAt, ctx.now)
+    const found = await findByReference(ref, {
       id: (id) =>
         ctx.db
-          .select({ ...visible, deletedAt: notes.deletedAt })
+          .select({ ...noteColumns, deletedAt: notes.deletedAt })
           .from(notes)
           .where(and(eq(notes.id, id), visibleTo(rightsOf(ctx.actor), state))),
       name: async () => [],
@@ -258,13 +262,13 @@ export const restore = write(
     if (!found) throw notFound('note', ref)
     const { deletedAt, ...before } = found
     const { organizationId } = before
-    refuse(await changeRefusal(ctx, before))
+    throwIfRefused(await changeRefusal(ctx, before))
     if (organizationId)
       await requireRestorer(ctx, { ...before, organizationId, deletedAt }, noteDeleted, 'Restoring a note')
     checkVersion(ctx, before)
     if (deletedAt === null) return before
-    const note = await change(ctx, before, { deletedAt: null })
-    ctx.emit(noteRestored, about(note))
+    const note = await changeNote(ctx, before, { deletedAt: null })
+    ctx.emit(noteRestored, noteEvent(note))
     return note
   },
   { idempotent: true, versioned: true },
@@ -277,7 +281,7 @@ async function placeOf(
   asked: Note['scope'] | undefined,
   before?: Note,
 ): Promise<Pick<Note, 'organizationId' | 'projectId' | 'scope'>> {
-  const project = projectId ? await projects.find(ctx, projectId) : undefined
+  const project = projectId ? await projects.findProject(ctx, projectId) : undefined
   const scope = asked ?? 'team'
   requireWithinLimit(ctx.actor, project?.id, 'Writing a note')
   if (scope === 'personal') {

@@ -1,11 +1,11 @@
 import type { Ctx } from '../../action.ts'
-import { checked, type Synced } from '../../records/sync.ts'
-import { visible } from './rows.ts'
+import { type SyncRules, validateFields } from '../../records/sync.ts'
+import { noteColumns } from './rows.ts'
 import { NoteCreate, NotePatch } from './schema.ts'
 import { create, remove, restore, update } from './service.ts'
 
-export const noteSync: Synced<Ctx> = {
-  columns: visible,
+export const noteSync: SyncRules<Ctx> = {
+  columns: noteColumns,
   fields: {
     title: 'value',
     content: 'text',
@@ -15,8 +15,8 @@ export const noteSync: Synced<Ctx> = {
     projectId: 'value',
     pinned: 'value',
   },
-  create: (ctx, id, fields) => create(ctx, { ...checked(NoteCreate, fields), id }),
-  update: (ctx, { id }, fields) => update(ctx, { ...checked(NotePatch, fields), ref: id }),
+  create: (ctx, id, fields) => create(ctx, { ...validateFields(NoteCreate, fields), id }),
+  update: (ctx, { id }, fields) => update(ctx, { ...validateFields(NotePatch, fields), ref: id }),
   remove: (ctx, { id }) => remove(ctx, { ref: id }),
   restore: (ctx, { id }) => restore(ctx, { ref: id }),
 }

@@ -11,7 +11,7 @@ import { enqueueMails } from './announcement-mail.ts'
 import { announcementSent } from './events.ts'
 import { onNotified } from './hooks.ts'
 import type { Announcement, AnnouncementPage, AnnouncementQuery, Audience, NotificationSend } from './schema.ts'
-import { announce, notify } from './service.ts'
+import { emitNotification, notify } from './service.ts'
 import { announcements, notifications } from './table.ts'
 
 /** Users per transaction. On the embedded database all other requests wait for it. */
@@ -31,7 +31,7 @@ const visible = {
   recipients: announcements.recipients,
 }
 
-const select = (ctx: Ctx) =>
+const selectAnnouncements = (ctx: Ctx) =>
   ctx.db.select(visible).from(announcements).leftJoin(users, eq(users.id, announcements.sentById)).$dynamic()
 
 export const list = read(
@@ -39,7 +39,7 @@ export const list = read(
   admin,
   async (ctx, query: AnnouncementQuery): Promise<AnnouncementPage> => {
     const page = keyset({ createdAt: announcements.createdAt }, announcements.id, query, { sort: 'createdAt' })
-    const rows = await select(ctx)
+    const rows = await selectAnnouncements(ctx)
       .where(page.where())
       .orderBy(...page.orderBy)
       .limit(page.limit)
@@ -65,8 +65,8 @@ export const send = write('notifications.send', admin, async (ctx, input: Notifi
     })
     .returning()
   if (!row) throw new Error('insert returned nothing')
-  if (await deliver(ctx, row)) ctx.enqueue({ name: 'notifications.deliver', data: { id: row.id } })
-  const [sent] = await select(ctx).where(eq(announcements.id, row.id))
+  if (await deliverBatch(ctx, row)) ctx.enqueue({ name: 'notifications.deliver', data: { id: row.id } })
+  const [sent] = await selectAnnouncements(ctx).where(eq(announcements.id, row.id))
   if (!sent?.recipients)
     throw new AppError('not_found', 'None of these users exist. Check the ids in audience.userIds.')
   // One event for all recipients: clients then fetch what is new. Only users named by id get an event each.
@@ -92,7 +92,7 @@ async function checkAudience(ctx: Ctx, { userIds, organizationId }: Audience): P
 /**
  * Notifies the next batch of users, ordered by id, in the caller's transaction. Returns whether there may be more.
  */
-async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, after?: string): Promise<boolean> {
+async function deliverBatch(ctx: Ctx, { id, createdAt, audience, ...content }: Row, after?: string): Promise<boolean> {
   const made = await ctx.db
     .insert(notifications)
     .select((query) =>
@@ -128,7 +128,7 @@ async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, a
     .set({ recipients: sql`${announcements.recipients} + ${made.length}` })
     .where(eq(announcements.id, id))
   if (audience.userIds)
-    for (const one of made) announce(ctx, { ...one, type: content.type, title: content.title, reason: 'admin' })
+    for (const one of made) emitNotification(ctx, { ...one, type: content.type, title: content.title, reason: 'admin' })
   await onNotified.call(
     ctx,
     made.map((one) => ({ ...one, type: content.type, reason: 'admin' })),
@@ -156,7 +156,7 @@ const idAt = (moment: string) => {
 }
 
 /** Continues after the last notified user, so that a repeated or interrupted job neither skips nor repeats one. */
-const deliverSome = write(
+const deliverNext = write(
   'notifications.deliverSome',
   machine,
   async (ctx, { id }: { id: string }): Promise<boolean> => {
@@ -166,7 +166,7 @@ const deliverSome = write(
       .select({ userId: sql<string | null>`max(${notifications.userId}::text)` })
       .from(notifications)
       .where(and(eq(notifications.createdAt, row.createdAt), eq(notifications.announcementId, id)))
-    return deliver(ctx, row, last?.userId ?? undefined)
+    return deliverBatch(ctx, row, last?.userId ?? undefined)
   },
   { bookkeeping: true },
 )
@@ -175,7 +175,7 @@ export const deliverRest = flow(
   'notifications.deliver',
   machine,
   async (ctx, { id }: { id: string }): Promise<void> => {
-    while (await deliverSome(ctx, { id }));
+    while (await deliverNext(ctx, { id }));
   },
 )
 

@@ -1,30 +1,30 @@
-import { define, flag, number, text } from '../../events/catalogue.ts'
+import { defineEvent, flag, number, text } from '../../events/catalogue.ts'
 import { nullable, optional } from '../../schema.ts'
 
 const ofNotification = { kind: 'notification', feed: 'access' } as const
 
-export const notificationCreated = define('notification.created', {
+export const notificationCreated = defineEvent('notification.created', {
   ...ofNotification,
   description: 'A user received a notification',
   data: { type: text, reason: text, title: text },
 })
 /** `read` is set if all were marked: their number. */
-export const notificationRead = define('notification.read', {
+export const notificationRead = defineEvent('notification.read', {
   ...ofNotification,
   description: 'A user marked notifications as read',
   data: { read: optional(number) },
 })
-export const notificationUpdated = define('notification.updated', {
+export const notificationUpdated = defineEvent('notification.updated', {
   ...ofNotification,
   description: 'A user changed the state of a notification: read, done or snoozed',
   data: { read: optional(flag), done: optional(flag), snoozedUntil: optional(nullable(text)) },
 })
-export const notificationSettled = define('notification.settled', {
+export const notificationSettled = defineEvent('notification.settled', {
   ...ofNotification,
   description: 'A notification was marked as done, because its request was completed elsewhere',
   data: { reason: text },
 })
-export const announcementSent = define('announcement.sent', {
+export const announcementSent = defineEvent('announcement.sent', {
   kind: 'announcement',
   feed: 'access',
   description: 'An administrator sent a notification to several users',

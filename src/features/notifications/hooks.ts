@@ -1,7 +1,7 @@
 import { hook } from '../../hooks.ts'
 import type { Subject } from './schema.ts'
 
-interface Notified {
+interface NotifiedUser {
   id: string
   userId: string
   type: string
@@ -9,7 +9,7 @@ interface Notified {
 }
 
 /** Notifications were created, in the running transaction. */
-export const onNotified = hook<readonly Notified[]>('notifications.onNotified')
+export const onNotified = hook<readonly NotifiedUser[]>('notifications.onNotified')
 
 /** Returns the invitations among these that are still open, as subjects of notifications. */
 export const invitesAmong = hook<{ ids: readonly string[] }, Subject[]>('notifications.invitesAmong')

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../action.ts'
 import { oneLine } from '../mail/message.ts'
-import { managerMade } from '../organizations/hooks.ts'
+import { onManagerMade } from '../organizations/hooks.ts'
 import { teamPage } from '../organizations/managers.ts'
 import { ownersOf } from '../organizations/members.ts'
 import { type Notice, notify } from './service.ts'
@@ -18,7 +18,7 @@ export async function notifyOwners(
 }
 
 export const ownerHooks = [
-  managerMade.handle(async (ctx, { organization, member, role }) => {
+  onManagerMade.handle(async (ctx, { organization, member, role }) => {
     const { userId, name } = ctx.actor
     if (userId === null) return
     await notifyOwners(ctx, organization.id, userId, {

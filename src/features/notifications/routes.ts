@@ -1,4 +1,4 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { id, object } from '../../schema.ts'
 import * as announcements from './announcements.ts'
 import {
@@ -49,7 +49,8 @@ export const notificationRoutes = (http: Http) =>
     })
     .post(
       '/api/admin/notifications/send',
-      async ({ ctx, body, set }) => created(set, '/api/admin/notifications', await announcements.send(ctx, body)),
+      async ({ ctx, body, set }) =>
+        respondCreated(set, '/api/admin/notifications', await announcements.send(ctx, body)),
       {
         ...on(announcements.send, 'Notify all users, a team or some users'),
         body: NotificationSend,

@@ -1,4 +1,4 @@
-import { Party } from '../../records/party.ts'
+import { UserOrAgent } from '../../records/user-or-agent.ts'
 import {
   array,
   bool,
@@ -51,7 +51,7 @@ export const Notification = object({
       'action from you; others (security, admin, freed, sync, issue …) only inform',
   }),
   subject: nullable(Subject),
-  from: nullable(Party),
+  from: nullable(UserOrAgent),
   title: heading,
   message: nullable(message),
   link: nullable(text(2000, { example: '/manual/start' })),

@@ -5,8 +5,8 @@ import { account, type Rule } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { isSeen } from '../../records/readable.ts'
-import { changeVersioned } from '../../records/rows.ts'
+import { isVisibleRecord } from '../../records/readable.ts'
+import { updateVersioned } from '../../records/rows.ts'
 import { notificationCreated, notificationRead, notificationSettled, notificationUpdated } from './events.ts'
 import { onNotified } from './hooks.ts'
 import type {
@@ -17,7 +17,7 @@ import type {
   NotificationQuery,
   View,
 } from './schema.ts'
-import { type About, pagesOf, type RowParties, withParties } from './subjects.ts'
+import { pagesOf, type RecordReference, type SubjectColumns, withSubjects } from './subjects.ts'
 import { isOpen, notifications } from './table.ts'
 
 export interface Notice {
@@ -30,7 +30,7 @@ export interface Notice {
   /** A path of this instance, or an address. Default: the page of the record that it is about. */
   link?: string
   /** The record that it quotes. The notification is shown only while the reader sees the record. */
-  about?: About
+  about?: RecordReference
   /** Who caused it. Default: the caller. */
   from?: { type: 'user' | 'agent'; id: string }
 }
@@ -58,7 +58,7 @@ export async function notify(ctx: Ctx, ...notices: Notice[]): Promise<void> {
     updatedAt: ctx.now,
   }))
   await ctx.db.insert(notifications).values(rows)
-  for (const row of rows) announce(ctx, row)
+  for (const row of rows) emitNotification(ctx, row)
   await onNotified.call(ctx, rows)
 }
 
@@ -66,7 +66,7 @@ export async function notify(ctx: Ctx, ...notices: Notice[]): Promise<void> {
 const causeOf = ({ actor }: Ctx): Notice['from'] =>
   actor.agent ? { type: 'agent', id: actor.agent.id } : actor.userId ? { type: 'user', id: actor.userId } : undefined
 
-interface Settled {
+interface SettledBy {
   /** The record that the notifications are about. */
   id: string
   reasons: readonly string[]
@@ -77,10 +77,14 @@ interface Settled {
 }
 
 /** Marks notifications about a record as done, because their request was completed. */
-export async function settle(ctx: Ctx, { id, reasons, userId, notFrom }: Settled): Promise<void> {
+export async function settleNotifications(ctx: Ctx, { id, reasons, userId, notFrom }: SettledBy): Promise<void> {
   const settled = await ctx.db
     .update(notifications)
-    .set({ doneAt: ctx.now, readAt: sql`coalesce(${notifications.readAt}, ${ctx.now}::timestamptz)`, ...changed(ctx) })
+    .set({
+      doneAt: ctx.now,
+      readAt: sql`coalesce(${notifications.readAt}, ${ctx.now}::timestamptz)`,
+      ...versionBump(ctx),
+    })
     .where(
       and(
         eq(notifications.recordId, id),
@@ -95,14 +99,14 @@ export async function settle(ctx: Ctx, { id, reasons, userId, notFrom }: Settled
     ctx.emit(notificationSettled, { subjectId: one.id, userId: one.userId, data: { reason: one.reason } })
 }
 
-export const announce = (
+export const emitNotification = (
   ctx: Ctx,
   { id, userId, type, reason, title }: Pick<Notification, 'id' | 'type' | 'reason' | 'title'> & { userId: string },
 ): void => ctx.emit(notificationCreated, { subjectId: id, userId, data: { type, reason, title } })
 
 // ---- the reader's side
 
-type Row = Omit<Notification, 'subject' | 'from'> & RowParties
+type Row = Omit<Notification, 'subject' | 'from'> & SubjectColumns
 
 const visible = {
   id: notifications.id,
@@ -123,29 +127,29 @@ const visible = {
   fromId: notifications.fromId,
 }
 
-const mine = (ctx: Ctx) => eq(notifications.userId, userIdOf(ctx.actor))
+const isOwnNotification = (ctx: Ctx) => eq(notifications.userId, userIdOf(ctx.actor))
 /** SQL condition: the caller's notifications whose record they still see. */
-const shown = (ctx: Ctx) =>
+const isReadableNotification = (ctx: Ctx) =>
   and(
-    mine(ctx),
+    isOwnNotification(ctx),
     or(
       isNull(notifications.recordKind),
       eq(notifications.recordKind, 'invite'),
-      isSeen(ctx, notifications.recordKind, notifications.recordId),
+      isVisibleRecord(ctx, notifications.recordKind, notifications.recordId),
     ),
   )
 const unread = isNull(notifications.readAt)
-const needs = (ctx: Ctx) =>
+const needsReader = (ctx: Ctx) =>
   and(isOpen(notifications), or(isNull(notifications.snoozedUntil), lte(notifications.snoozedUntil, ctx.now)))
 
-const inView: Record<View, (ctx: Ctx) => SQL | undefined> = {
-  needs,
+const viewConditions: Record<View, (ctx: Ctx) => SQL | undefined> = {
+  needs: needsReader,
   unread: () => unread,
   all: () => undefined,
 }
 
 /** Excludes administrators who act as the user: they could hide the notification about their own access. */
-const reader: Rule = { ...account('notifications:write'), own: true }
+const readerRule: Rule = { ...account('notifications:write'), own: true }
 
 export const list = read(
   'notifications.list',
@@ -153,8 +157,8 @@ export const list = read(
   async (ctx, query: NotificationQuery): Promise<NotificationPage> => {
     const page = keyset({ createdAt: notifications.createdAt }, notifications.id, query, { sort: 'createdAt' })
     const filters = [
-      shown(ctx),
-      inView[query.view ?? 'all'](ctx),
+      isReadableNotification(ctx),
+      viewConditions[query.view ?? 'all'](ctx),
       query.unread === undefined ? undefined : query.unread ? unread : isNotNull(notifications.readAt),
     ]
     const rows: Row[] = await ctx.db
@@ -165,7 +169,7 @@ export const list = read(
       .limit(page.limit)
     const total = query.total ? await ctx.db.$count(notifications, and(...filters)) : undefined
     const { items, ...rest } = page.page(rows, total)
-    return { items: await withParties(ctx, items), ...rest }
+    return { items: await withSubjects(ctx, items), ...rest }
   },
 )
 
@@ -175,50 +179,50 @@ export const count = read(
   async (ctx, _: Record<string, never>): Promise<NotificationCount> => {
     const number = (condition?: SQL) => sql<number>`count(*) filter (where ${condition ?? sql`true`})`.mapWith(Number)
     const [counted] = await ctx.db
-      .select({ needs: number(needs(ctx)), unread: number(unread), all: number() })
+      .select({ needs: number(needsReader(ctx)), unread: number(unread), all: number() })
       .from(notifications)
-      .where(shown(ctx))
+      .where(isReadableNotification(ctx))
     return counted ?? { needs: 0, unread: 0, all: 0 }
   },
 )
 
-const changed = (ctx: Ctx) => ({ updatedAt: ctx.now, version: sql`${notifications.version} + 1` })
-const markRead = (ctx: Ctx) => ({ readAt: ctx.now, ...changed(ctx) })
+const versionBump = (ctx: Ctx) => ({ updatedAt: ctx.now, version: sql`${notifications.version} + 1` })
+const markRead = (ctx: Ctx) => ({ readAt: ctx.now, ...versionBump(ctx) })
 
 export const readAll = write(
   'notifications.readAll',
-  reader,
+  readerRule,
   async (ctx, _: Record<string, never>): Promise<{ read: number }> => {
     const { count: changed } = await ctx.db
       .update(notifications)
       .set(markRead(ctx))
-      .where(and(shown(ctx), unread))
+      .where(and(isReadableNotification(ctx), unread))
     if (changed > 0) ctx.emit(notificationRead, { userId: ctx.actor.userId, data: { read: changed } })
     return { read: changed }
   },
   { idempotent: true },
 )
 
-async function find(ctx: Ctx, id: string): Promise<Notification> {
+async function findNotification(ctx: Ctx, id: string): Promise<Notification> {
   const rows: Row[] = await ctx.db
     .select(visible)
     .from(notifications)
-    .where(and(shown(ctx), eq(notifications.id, id)))
-  const [found] = await withParties(ctx, rows)
+    .where(and(isReadableNotification(ctx), eq(notifications.id, id)))
+  const [found] = await withSubjects(ctx, rows)
   if (!found) throw notFound('notification', id)
   return found
 }
 
 export const readOne = write(
   'notifications.read',
-  reader,
+  readerRule,
   async (ctx, { id }: { id: string }): Promise<Notification> => {
     const { count: changed } = await ctx.db
       .update(notifications)
       .set(markRead(ctx))
-      .where(and(shown(ctx), eq(notifications.id, id), unread))
+      .where(and(isReadableNotification(ctx), eq(notifications.id, id), unread))
     if (changed > 0) ctx.emit(notificationRead, { subjectId: id, userId: ctx.actor.userId })
-    return find(ctx, id)
+    return findNotification(ctx, id)
   },
   { idempotent: true },
 )
@@ -226,12 +230,12 @@ export const readOne = write(
 /** Marks a notification as read, unread, done or not done, or snoozes it. */
 export const update = write(
   'notifications.update',
-  reader,
+  readerRule,
   async (ctx, { id, read, done, snoozedUntil }: NotificationPatch & { id: string }): Promise<Notification> => {
-    const before = await find(ctx, id)
+    const before = await findNotification(ctx, id)
     checkVersion(ctx, before)
     const isRead = read ?? (done ? true : undefined)
-    await changeVersioned(ctx, notifications, {
+    await updateVersioned(ctx, notifications, {
       columns: { id: notifications.id, version: notifications.version },
       before,
       set: {
@@ -240,7 +244,7 @@ export const update = write(
         ...(snoozedUntil !== undefined && { snoozedUntil }),
       },
       what: 'this notification',
-      again: () => find(ctx, id),
+      again: () => findNotification(ctx, id),
     })
     const data = {
       ...(isRead !== undefined && { read: isRead }),
@@ -248,7 +252,7 @@ export const update = write(
       ...(snoozedUntil !== undefined && { snoozedUntil }),
     }
     ctx.emit(notificationUpdated, { subjectId: id, userId: ctx.actor.userId, data })
-    return find(ctx, id)
+    return findNotification(ctx, id)
   },
   { versioned: true },
 )

@@ -1,47 +1,47 @@
 import type { Ctx } from '../../action.ts'
-import { type ActorRow, doerOf, withActor } from '../../events/actor.ts'
-import type { Line } from '../../events/lines.ts'
-import type { Party } from '../../records/party.ts'
-import type { Progress } from '../tasks/leases/stalled.ts'
-import { can } from '../tasks/refusals.ts'
-import type { Found } from '../tasks/rows.ts'
+import { type ActorRow, groupActor, toPublicActor } from '../../events/actor.ts'
+import type { StaffLine } from '../../events/staff-lines.ts'
+import type { UserOrAgent } from '../../records/user-or-agent.ts'
+import type { LeaseProgress } from '../tasks/leases/stalled.ts'
+import { taskPermissions } from '../tasks/refusals.ts'
+import type { FoundTask } from '../tasks/rows.ts'
 import type { Lease } from '../tasks/schema.ts'
 import type { Lane } from './schema.ts'
 
 /** Sorts held tasks and changes into lanes: each person, followed by their agents. */
 
-export type Held = Found & { lease: Lease }
+export type LeasedTask = FoundTask & { lease: Lease }
 
-export interface Mark extends ActorRow {
+export interface ChangeMark extends ActorRow {
   id: string
   at: string
-  line: Line
+  line: StaffLine
   subjectId: string | null
   credentialId: string | null
 }
 
-interface Facts {
-  held: readonly Held[]
+interface LaneFacts {
+  held: readonly LeasedTask[]
   /** Newest first. */
-  marks: readonly Mark[]
+  marks: readonly ChangeMark[]
   waiting: Map<string, Lane['waiting']>
   calls: Map<string, Lane['calls']>
   /** What agents have done, by the id of the task that they hold. */
-  progress: ReadonlyMap<string, Progress>
+  progress: ReadonlyMap<string, LeaseProgress>
 }
 
-const nameOf = ({ type, id }: Pick<Party, 'type' | 'id'>): string => `${type} ${id}`
-const partyOf = (row: Mark): Party => {
-  const { type, ...who } = doerOf(withActor(row).actor)
+const laneKey = ({ type, id }: Pick<UserOrAgent, 'type' | 'id'>): string => `${type} ${id}`
+const userOrAgentOf = (row: ChangeMark): UserOrAgent => {
+  const { type, ...who } = toPublicActor(groupActor(row).actor)
   return { type: type === 'agent' ? 'agent' : 'user', ...who }
 }
 
-export function lanesOf(ctx: Ctx, facts: Facts): Lane[] {
-  const marksOf = Map.groupBy(facts.marks, (mark) => nameOf(partyOf(mark)))
+export function buildLanes(ctx: Ctx, facts: LaneFacts): Lane[] {
+  const marksOf = Map.groupBy(facts.marks, (mark) => laneKey(userOrAgentOf(mark)))
   const lanes: Lane[] = []
   const shown = new Set<string>()
   for (const held of facts.held) {
-    const name = nameOf(held.lease.holder)
+    const name = laneKey(held.lease.holder)
     const all = marksOf.get(name) ?? []
     // A holder of several tasks has a lane for each. The first shows all changes, the others those of their task.
     const marks = shown.has(name) ? all.filter(({ subjectId }) => subjectId === held.task.id) : all
@@ -49,17 +49,22 @@ export function lanesOf(ctx: Ctx, facts: Facts): Lane[] {
     shown.add(name)
   }
   for (const [name, [first, ...others]] of marksOf)
-    if (first && !shown.has(name)) lanes.push(idleLane(partyOf(first), [first, ...others], facts))
+    if (first && !shown.has(name)) lanes.push(idleLane(userOrAgentOf(first), [first, ...others], facts))
   return inGroups(lanes)
 }
 
-function heldLane(ctx: Ctx, held: Held, marks: readonly Mark[], { waiting, calls, progress }: Facts): Lane {
+function heldLane(
+  ctx: Ctx,
+  held: LeasedTask,
+  marks: readonly ChangeMark[],
+  { waiting, calls, progress }: LaneFacts,
+): Lane {
   const { task, lease } = held
   const { id, key, title, status, version } = task
   // For people, changes before the requested hours are not looked up.
   const lastMark = marks[0] && marks[0].at > lease.since ? marks[0].at : lease.since
   const { stalled, lastChangeAt } = progress.get(id) ?? { stalled: false, lastChangeAt: lastMark }
-  const { update, release, comment } = can(ctx, held)
+  const { update, release, comment } = taskPermissions(ctx, held)
   return {
     party: lease.holder,
     for: lease.holder.for ?? null,
@@ -74,13 +79,13 @@ function heldLane(ctx: Ctx, held: Held, marks: readonly Mark[], { waiting, calls
     stalled,
     lastChangeAt,
     waiting: (waiting.get(id) ?? []).map((one) => ({ id: one.id, key: one.key, title: one.title })),
-    marks: drawn(marks),
+    marks: toMarks(marks),
     calls: callsOf(calls, lease.holder, [held.leaseCredentialId, ...marks.map((mark) => mark.credentialId)]),
     can: { update, release, comment },
   }
 }
 
-const idleLane = (party: Party, marks: readonly Mark[], { calls }: Pick<Facts, 'calls'>): Lane => ({
+const idleLane = (party: UserOrAgent, marks: readonly ChangeMark[], { calls }: Pick<LaneFacts, 'calls'>): Lane => ({
   party,
   for: party.for ?? null,
   task: null,
@@ -88,7 +93,7 @@ const idleLane = (party: Party, marks: readonly Mark[], { calls }: Pick<Facts, '
   stalled: false,
   lastChangeAt: marks[0]?.at ?? null,
   waiting: [],
-  marks: drawn(marks),
+  marks: toMarks(marks),
   calls: callsOf(
     calls,
     party,
@@ -96,11 +101,15 @@ const idleLane = (party: Party, marks: readonly Mark[], { calls }: Pick<Facts, '
   ),
 })
 
-const drawn = (marks: readonly Mark[]): Lane['marks'] =>
+const toMarks = (marks: readonly ChangeMark[]): Lane['marks'] =>
   marks.map(({ id, at, line }) => ({ at, line, eventId: id })).toReversed()
 
 /** People's calls are not shown: pages make them automatically. */
-function callsOf(calls: Facts['calls'], { type }: Party, credentials: readonly (string | null)[]): Lane['calls'] {
+function callsOf(
+  calls: LaneFacts['calls'],
+  { type }: UserOrAgent,
+  credentials: readonly (string | null)[],
+): Lane['calls'] {
   if (type !== 'agent') return []
   const all = [...new Set(credentials)].flatMap((id) => calls.get(id ?? '') ?? [])
   const sums = new Map<string, number>()
@@ -111,7 +120,7 @@ function callsOf(calls: Facts['calls'], { type }: Party, credentials: readonly (
 /** An agent comes after the person it works for, who always gets a lane. Groups with a stalled agent come first. */
 function inGroups(lanes: readonly Lane[]): Lane[] {
   const groups = Map.groupBy(lanes, ({ party, for: person }) =>
-    party.type === 'agent' && person ? `user ${person.id}` : nameOf(party),
+    party.type === 'agent' && person ? `user ${person.id}` : laneKey(party),
   )
   const sorted = [...groups.values()].map((group) => {
     const agents = group.filter(({ party }) => party.type === 'agent')
@@ -125,4 +134,4 @@ function inGroups(lanes: readonly Lane[]): Lane[] {
   return sorted.sort((a, b) => rank(a) - rank(b)).flat()
 }
 
-const idleHead = (party: Party): Lane => idleLane(party, [], { calls: new Map() })
+const idleHead = (party: UserOrAgent): Lane => idleLane(party, [], { calls: new Map() })

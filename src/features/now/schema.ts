@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
-import { lines } from '../../events/lines.ts'
-import { Party } from '../../records/party.ts'
-import { statuses } from '../../records/work.ts'
+import { staffLines } from '../../events/staff-lines.ts'
+import { statuses } from '../../records/task-states.ts'
+import { UserOrAgent } from '../../records/user-or-agent.ts'
 import {
   bool,
   id,
@@ -31,7 +31,7 @@ const HeldTask = object({
 const laneActions = ['update', 'release', 'comment'] as const
 
 const Lane = object({
-  party: Party,
+  party: UserOrAgent,
   for: nullable(object({ id: nullable(id()), name: text(100, { example: 'Ada Lovelace' }) })),
   task: nullable(HeldTask),
   lease: nullable(
@@ -48,7 +48,7 @@ const Lane = object({
   waiting: Type.Array(object({ id: id(), key: HeldTask.properties.key, title: HeldTask.properties.title }), {
     description: 'Open tasks that wait for the one it holds',
   }),
-  marks: Type.Array(object({ at: instant(), line: oneOf(lines), eventId: id() }), {
+  marks: Type.Array(object({ at: instant(), line: oneOf(staffLines), eventId: id() }), {
     description: 'Its changes, oldest first',
   }),
   calls: Type.Array(object({ minute: instant(), n: int({ example: 3 }) }), {

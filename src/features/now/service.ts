@@ -6,14 +6,14 @@ import { rightsOf } from '../../auth/rights.ts'
 import { and } from '../../db/conditions.ts'
 import { actorColumns } from '../../events/actor.ts'
 import { events } from '../../events/table.ts'
-import { seenBy } from '../activity/service.ts'
+import { visibleEvents } from '../activity/service.ts'
 import { projects } from '../projects/table.ts'
-import { scopeOf } from '../tasks/leases/continuing.ts'
+import { isInScope } from '../tasks/leases/continue-task.ts'
 import { unassignedGroup } from '../tasks/leases/pick-order.ts'
-import { progressOf } from '../tasks/leases/stalled.ts'
+import { readLeaseProgress } from '../tasks/leases/stalled.ts'
 import { selectFound, selectItems, toFound, toItem, visibleTo } from '../tasks/rows.ts'
 import { callMinutes, taskDependencies, tasks } from '../tasks/table.ts'
-import { type Held, lanesOf, type Mark } from './lanes.ts'
+import { buildLanes, type ChangeMark, type LeasedTask } from './lanes.ts'
 import type { Lane, Now, NowQuery } from './schema.ts'
 
 const MOST_HELD = 60
@@ -23,7 +23,7 @@ const READY = 5
 const HOUR = 3_600_000
 
 /** Returns the held tasks with their holders, and the changes and calls of the last hours. Every query has a limit. */
-export const now = read(
+export const getNow = read(
   'now.get',
   member('tasks:read'),
   async (ctx, { hours: given = '2' }: NowQuery): Promise<Now> => {
@@ -34,18 +34,18 @@ export const now = read(
       marksSince(ctx, from),
       waitingFor(ctx, held),
       readyTasks(ctx),
-      progressOf(
+      readLeaseProgress(
         ctx,
         held.map(({ task }) => task),
       ),
     ])
     const credentials = [...held.map((one) => one.leaseCredentialId), ...marks.map((mark) => mark.credentialId)]
     const calls = await callsOf(ctx, from, hours, [...new Set(credentials.filter((id) => id !== null))])
-    return { at: ctx.now, hours, lanes: lanesOf(ctx, { held, marks, waiting, calls, progress }), ready }
+    return { at: ctx.now, hours, lanes: buildLanes(ctx, { held, marks, waiting, calls, progress }), ready }
   },
 )
 
-async function heldTasks(ctx: Ctx): Promise<Held[]> {
+async function heldTasks(ctx: Ctx): Promise<LeasedTask[]> {
   const rows = await selectFound(ctx)
     .where(
       and(
@@ -67,7 +67,7 @@ async function heldTasks(ctx: Ctx): Promise<Held[]> {
  * Returns the changes since then, newest first. A separate query finds the first event number by time: the index by
  * team alone would read the whole history of the team.
  */
-async function marksSince(ctx: Ctx, from: string): Promise<Mark[]> {
+async function marksSince(ctx: Ctx, from: string): Promise<ChangeMark[]> {
   const { rows } = await ctx.db.execute<{ seq: string | number | null }>(
     sql`select min(seq) as seq from (select seq from ${events} where ${gte(events.at, from)} offset 0) recent`,
   )
@@ -83,17 +83,23 @@ async function marksSince(ctx: Ctx, from: string): Promise<Mark[]> {
       ...actorColumns,
     })
     .from(events)
-    .where(and(eq(events.organizationId, currentOrganization(ctx.actor)), gte(events.seq, Number(first)), seenBy(ctx)))
+    .where(
+      and(
+        eq(events.organizationId, currentOrganization(ctx.actor)),
+        gte(events.seq, Number(first)),
+        visibleEvents(ctx),
+      ),
+    )
     .orderBy(desc(events.seq))
     .limit(MOST_MARKS)
   return found.flatMap((event) => {
-    const line = ctx.app.events.lineOf(event.type)
+    const line = ctx.app.events.staffLineOf(event.type)
     return line && event.actorKind !== 'system' ? [{ ...event, line }] : []
   })
 }
 
 /** Returns the open tasks that wait for held tasks, by the id of the held task. */
-async function waitingFor(ctx: Ctx, held: readonly Held[]): Promise<Map<string, Lane['waiting']>> {
+async function waitingFor(ctx: Ctx, held: readonly LeasedTask[]): Promise<Map<string, Lane['waiting']>> {
   if (held.length === 0) return new Map()
   const rows = await ctx.db
     .select({
@@ -125,7 +131,7 @@ async function waitingFor(ctx: Ctx, held: readonly Held[]): Promise<Map<string, 
 async function readyTasks(ctx: Ctx): Promise<Now['ready']> {
   const { which, order } = unassignedGroup(ctx)
   const rows = await selectItems(ctx)
-    .where(and(scopeOf(ctx, undefined), which))
+    .where(and(isInScope(ctx, undefined), which))
     .orderBy(...order)
     .limit(READY)
   return rows.map((row) => {
@@ -135,13 +141,13 @@ async function readyTasks(ctx: Ctx): Promise<Now['ready']> {
 }
 
 /** Minutes that are added up, so that the chart of a day does not have too many bars. */
-const bucket = (hours: number): number => (hours > 8 ? 5 : hours > 2 ? 2 : 1)
+const minutesPerBucket = (hours: number): number => (hours > 8 ? 5 : hours > 2 ? 2 : 1)
 
 type CallsOf = Map<string, Lane['calls']>
 
 async function callsOf(ctx: Ctx, from: string, hours: number, credentials: readonly string[]): Promise<CallsOf> {
   if (credentials.length === 0) return new Map()
-  const width = bucket(hours) * 60
+  const width = minutesPerBucket(hours) * 60
   const at = sql`floor(extract(epoch from ${callMinutes.minute}) / ${width}::int) * ${width}::int`
   const rows = await ctx.db
     .select({

@@ -1,12 +1,12 @@
-import { define, text } from '../../events/catalogue.ts'
+import { defineEvent, text } from '../../events/catalogue.ts'
 
 const ofAccount = { kind: 'connected_account', feed: 'access', data: { provider: text } } as const
 
-export const connectedAccountCreated = define('connected_account.created', {
+export const connectedAccountCreated = defineEvent('connected_account.created', {
   ...ofAccount,
   description: 'A user connected an identity of a sign-in provider',
 })
-export const connectedAccountDeleted = define('connected_account.deleted', {
+export const connectedAccountDeleted = defineEvent('connected_account.deleted', {
   ...ofAccount,
   deletes: true,
   description: 'A user disconnected an identity of a sign-in provider',

@@ -4,16 +4,16 @@ import { userIdOf } from '../../auth/actor.ts'
 import { account, anyone, recent } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { confirmMailbox, isQuestion, type Question } from '../accounts/confirm-account.ts'
+import { type AccountQuestion, confirmMailbox, isAccountQuestion } from '../accounts/confirm-account.ts'
 import { countRegistration, insertUser, requireOpenRegistration } from '../accounts/people.ts'
 import type { SignedIn } from '../accounts/schema.ts'
 import { signIn } from '../accounts/sessions.ts'
 import { lockSession, notifyNewMethod, requireSignInMethod } from '../accounts/sign-in-methods.ts'
-import { isInvited } from '../invites/receiving.ts'
+import { isInvited } from '../invites/received.ts'
 import type { User } from '../users/schema.ts'
 import { byEmail } from '../users/service.ts'
 import { connectedAccountCreated, connectedAccountDeleted } from './events.ts'
-import { capital, type Identity, names } from './providers.ts'
+import { capitalizeFirst, type Identity, providerNames } from './providers.ts'
 import type { ConnectedAccount, ConnectedAccountPage, ConnectedAccountQuery, Provider } from './schema.ts'
 import { connectedAccounts } from './table.ts'
 
@@ -29,7 +29,7 @@ const visible = {
   avatarUrl: connectedAccounts.avatarUrl,
 }
 
-const same = ({ issuer, subject }: Identity) =>
+const isSameIdentity = ({ issuer, subject }: Identity) =>
   and(eq(connectedAccounts.issuer, issuer), eq(connectedAccounts.subject, subject))
 
 /**
@@ -42,8 +42,8 @@ async function requireNoUncertainOwner(ctx: Ctx, { provider, subject }: Identity
   if ((await ctx.db.$count(connectedAccounts, uncertain)) === 0) return
   throw new AppError(
     'conflict.exists',
-    `An older account is connected to ${names[provider]} with the same id, and it may belong to someone else. ` +
-      `If it is yours, sign in another way and connect ${names[provider]} again in your account. An administrator ` +
+    `An older account is connected to ${providerNames[provider]} with the same id, and it may belong to someone else. ` +
+      `If it is yours, sign in another way and connect ${providerNames[provider]} again in your account. An administrator ` +
       'can reset the password.',
   )
 }
@@ -52,7 +52,7 @@ async function requireNoUncertainOwner(ctx: Ctx, { provider, subject }: Identity
 const lockIdentity = (ctx: Ctx, { issuer, subject }: Identity) =>
   ctx.db.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`${issuer} ${subject}`}, 0))`)
 
-const stored = (ctx: Ctx, { email, name, avatarUrl, tokens }: Identity) => ({
+const identityColumns = (ctx: Ctx, { email, name, avatarUrl, tokens }: Identity) => ({
   email,
   name,
   avatarUrl,
@@ -64,19 +64,22 @@ const stored = (ctx: Ctx, { email, name, avatarUrl, tokens }: Identity) => ({
  * Updates a known identity with the current data of the provider. Returns undefined if there is none. Waits for a
  * concurrent request that removes the identity.
  */
-async function refresh(ctx: Ctx, identity: Identity): Promise<(ConnectedAccount & { userId: string }) | undefined> {
+async function refreshIdentity(
+  ctx: Ctx,
+  identity: Identity,
+): Promise<(ConnectedAccount & { userId: string }) | undefined> {
   const [account] = await ctx.db
     .update(connectedAccounts)
-    .set({ ...stored(ctx, identity), version: sql`${connectedAccounts.version} + 1` })
-    .where(same(identity))
+    .set({ ...identityColumns(ctx, identity), version: sql`${connectedAccounts.version} + 1` })
+    .where(isSameIdentity(identity))
     .returning({ ...visible, userId: connectedAccounts.userId })
   return account
 }
 
 /** Adds an identity. It replaces one of a former issuer of this provider, which can no longer sign in. */
-async function attach(ctx: Ctx, user: User, identity: Identity): Promise<ConnectedAccount> {
+async function attachIdentity(ctx: Ctx, user: User, identity: Identity): Promise<ConnectedAccount> {
   const { provider, issuer, subject } = identity
-  const current = { ...stored(ctx, identity), issuer, subject }
+  const current = { ...identityColumns(ctx, identity), issuer, subject }
   const [made] = await ctx.db
     .insert(connectedAccounts)
     .values({ ...current, provider, userId: user.id, createdAt: ctx.now })
@@ -89,13 +92,13 @@ async function attach(ctx: Ctx, user: User, identity: Identity): Promise<Connect
   if (!made)
     throw new AppError(
       'conflict.exists',
-      `Your account has another identity at ${names[provider]}. Sign in with that one, or disconnect it first.`,
+      `Your account has another identity at ${providerNames[provider]}. Sign in with that one, or disconnect it first.`,
     )
   ctx.emit(connectedAccountCreated, { subjectId: made.id, userId: user.id, data: { provider } })
   return made
 }
 
-interface Entered {
+interface EntryResult {
   signedIn: SignedIn
   /** The identity got a new account. */
   registered: boolean
@@ -107,28 +110,32 @@ interface Entry {
   browser: string
 }
 
-export const enter = write(
+export const enterWithIdentity = write(
   'oauth.enter',
   anyone,
-  async (ctx, { identity, browser }: Entry): Promise<Entered | Question> => {
+  async (ctx, { identity, browser }: Entry): Promise<EntryResult | AccountQuestion> => {
     await lockIdentity(ctx, identity)
     const via = identity.provider
-    const owned = await refresh(ctx, identity)
+    const owned = await refreshIdentity(ctx, identity)
     if (owned) return { signedIn: await signIn(ctx, { userId: owned.userId, via }), registered: false }
     const known = identity.email ? await byEmail(ctx, identity.email) : undefined
-    const user = known ? await adopt(ctx, known, { identity, browser }) : await register(ctx, identity)
-    return isQuestion(user) ? user : { signedIn: await signIn(ctx, { userId: user.id, via }), registered: !known }
+    const user = known
+      ? await attachToKnownAccount(ctx, known, { identity, browser })
+      : await registerWithIdentity(ctx, identity)
+    return isAccountQuestion(user)
+      ? user
+      : { signedIn: await signIn(ctx, { userId: user.id, via }), registered: !known }
   },
 )
 
 /** Creates an account for a new identity. */
-async function register(ctx: Ctx, identity: Identity): Promise<User> {
+async function registerWithIdentity(ctx: Ctx, identity: Identity): Promise<User> {
   const { email, emailVerified, provider, avatarUrl } = identity
-  const name = names[provider]
+  const name = providerNames[provider]
   if (!email)
     throw new AppError(
       'conflict',
-      `${capital(name)} sent no e-mail address. Allow access to it there, or sign in another way and connect ` +
+      `${capitalizeFirst(name)} sent no e-mail address. Allow access to it there, or sign in another way and connect ` +
         `${name} in your account.`,
     )
   await requireNoUncertainOwner(ctx, identity)
@@ -141,14 +148,18 @@ async function register(ctx: Ctx, identity: Identity): Promise<User> {
     passwordHash: null,
     role: 'user',
   })
-  await attach(ctx, user, identity)
+  await attachIdentity(ctx, user, identity)
   return user
 }
 
 /** Connects a new identity to the account with its address, or returns the question who created that account. */
-async function adopt(ctx: Ctx, known: User, { identity, browser }: Entry): Promise<User | Question> {
+async function attachToKnownAccount(
+  ctx: Ctx,
+  known: User,
+  { identity, browser }: Entry,
+): Promise<User | AccountQuestion> {
   const { emailVerified, provider } = identity
-  const name = names[provider]
+  const name = providerNames[provider]
   if (!emailVerified)
     throw new AppError(
       'conflict.exists',
@@ -157,14 +168,14 @@ async function adopt(ctx: Ctx, known: User, { identity, browser }: Entry): Promi
     )
   if (known.status !== 'active') return known
   const user = await confirmMailbox(ctx, known, { via: provider, browser, identity: JSON.stringify(identity) })
-  if (isQuestion(user)) return user
+  if (isAccountQuestion(user)) return user
   await attachAndNotify(ctx, user, identity)
   return user
 }
 
 async function attachAndNotify(ctx: Ctx, user: User, identity: Identity): Promise<ConnectedAccount> {
-  const made = await attach(ctx, user, identity)
-  await notifyNewMethod(ctx, user, `You can now sign in with your account at ${names[identity.provider]}.`)
+  const made = await attachIdentity(ctx, user, identity)
+  await notifyNewMethod(ctx, user, `You can now sign in with your account at ${providerNames[identity.provider]}.`)
   return made
 }
 
@@ -176,30 +187,30 @@ async function requireMayRegister(ctx: Ctx, { email, emailVerified }: Identity):
 }
 
 /** Connects the identity to the account of the session that requested it, if the session is still valid. */
-export const link = write(
+export const linkIdentity = write(
   'oauth.link',
   anyone,
   async (ctx, { identity, sessionId }: { identity: Identity; sessionId: string }): Promise<ConnectedAccount> => {
     await lockIdentity(ctx, identity)
-    return connect(ctx, await lockSession(ctx, sessionId), identity)
+    return connectIdentityTo(ctx, await lockSession(ctx, sessionId), identity)
   },
 )
 
 /** Connects an identity in the caller's transaction. Throws if it belongs to another account. */
-export async function connect(ctx: Ctx, user: User, identity: Identity): Promise<ConnectedAccount> {
+export async function connectIdentityTo(ctx: Ctx, user: User, identity: Identity): Promise<ConnectedAccount> {
   await lockIdentity(ctx, identity)
-  const owned = await refresh(ctx, identity)
+  const owned = await refreshIdentity(ctx, identity)
   if (owned && owned.userId !== user.id)
     throw new AppError(
       'conflict.exists',
-      `This identity at ${names[identity.provider]} is connected to another account. Sign in with it to open it.`,
+      `This identity at ${providerNames[identity.provider]} is connected to another account. Sign in with it to open it.`,
     )
   return owned ?? attachAndNotify(ctx, user, identity)
 }
 
 // ---- managing identities
 
-const own = (ctx: Ctx) => eq(connectedAccounts.userId, userIdOf(ctx.actor))
+const isOwnIdentity = (ctx: Ctx) => eq(connectedAccounts.userId, userIdOf(ctx.actor))
 
 export const listConnected = read(
   'oauth.listConnected',
@@ -210,10 +221,10 @@ export const listConnected = read(
     const rows = await ctx.db
       .select(visible)
       .from(connectedAccounts)
-      .where(page.where(own(ctx)))
+      .where(page.where(isOwnIdentity(ctx)))
       .orderBy(...page.orderBy)
       .limit(page.limit)
-    return page.page(rows, query.total ? await ctx.db.$count(connectedAccounts, own(ctx)) : undefined)
+    return page.page(rows, query.total ? await ctx.db.$count(connectedAccounts, isOwnIdentity(ctx)) : undefined)
   },
 )
 
@@ -224,7 +235,7 @@ export const disconnect = write(
     const userId = userIdOf(ctx.actor)
     const [removed] = await ctx.db
       .delete(connectedAccounts)
-      .where(and(eq(connectedAccounts.provider, provider), own(ctx)))
+      .where(and(eq(connectedAccounts.provider, provider), isOwnIdentity(ctx)))
       .returning({ id: connectedAccounts.id })
     if (!removed) throw notFound('connected_account', provider)
     await requireSignInMethod(ctx, userId)

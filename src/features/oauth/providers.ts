@@ -9,11 +9,15 @@ import { oneLine } from '../mail/message.ts'
 import { type CallbackQuery, type Provider, providers } from './schema.ts'
 
 /** Requests to the providers. The library is loaded on first use. */
-const library = () => import('openid-client')
+const loadLibrary = () => import('openid-client')
 
-export const names: Record<Provider, string> = { github: 'GitHub', google: 'Google', oidc: 'the identity provider' }
+export const providerNames: Record<Provider, string> = {
+  github: 'GitHub',
+  google: 'Google',
+  oidc: 'the identity provider',
+}
 /** For the start of a sentence. */
-export const capital = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`
+export const capitalizeFirst = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`
 
 export interface Identity {
   provider: Provider
@@ -54,7 +58,8 @@ function clientOf(config: Config, provider: Provider): Client | undefined {
   }
 }
 
-export const configured = (config: Config): Provider[] => providers.filter((provider) => clientOf(config, provider))
+export const configuredProviders = (config: Config): Provider[] =>
+  providers.filter((provider) => clientOf(config, provider))
 
 /**
  * Returns the configured address of a provider, normalized. It is known without a request, and the library accepts only
@@ -63,13 +68,13 @@ export const configured = (config: Config): Provider[] => providers.filter((prov
  */
 export function issuerOf(config: Config, provider: Provider): string | undefined {
   const client = clientOf(config, provider)
-  return client && base(new URL(client.issuer).href.replace(/\/\.well-known\/openid-configuration$/, ''))
+  return client && withoutSlash(new URL(client.issuer).href.replace(/\/\.well-known\/openid-configuration$/, ''))
 }
 
 export function requireConfigured({ config }: App, provider: Provider): Client {
   const client = clientOf(config, provider)
   if (!client)
-    throw new AppError('not_found', `Signing in with ${names[provider]} is not set up on this server.`, {
+    throw new AppError('not_found', `Signing in with ${providerNames[provider]} is not set up on this server.`, {
       next: [{ route: 'GET /api/auth/providers' }],
     })
   return client
@@ -79,12 +84,12 @@ export function requireConfigured({ config }: App, provider: Provider): Client {
 
 const LIMIT_MS = 10_000
 const KEPT_MS = 3_600_000
-const known = new WeakMap<App, Map<Provider, { found: Promise<Configuration>; at: number }>>()
+const configurationCache = new WeakMap<App, Map<Provider, { found: Promise<Configuration>; at: number }>>()
 
 function configurationOf(app: App, provider: Provider): Promise<Configuration> {
   const client = requireConfigured(app, provider)
-  const kept = known.get(app) ?? new Map()
-  known.set(app, kept)
+  const kept = configurationCache.get(app) ?? new Map()
+  configurationCache.set(app, kept)
   const earlier = kept.get(provider)
   if (earlier && performance.now() - earlier.at < KEPT_MS) return earlier.found
   const entry = { found: provider === 'github' ? codeHost(client) : discover(client), at: performance.now() }
@@ -94,12 +99,12 @@ function configurationOf(app: App, provider: Provider): Promise<Configuration> {
   return entry.found
 }
 
-const base = (address: string): string => address.replace(/\/+$/, '')
+const withoutSlash = (address: string): string => address.replace(/\/+$/, '')
 
 /** Plain OAuth 2, without discovery and identity token. */
 async function codeHost({ id, secret, issuer }: Client): Promise<Configuration> {
-  const { allowInsecureRequests, ClientSecretPost, Configuration } = await library()
-  const root = `${base(issuer)}/login/oauth`
+  const { allowInsecureRequests, ClientSecretPost, Configuration } = await loadLibrary()
+  const root = `${withoutSlash(issuer)}/login/oauth`
   const server = { issuer: root, authorization_endpoint: `${root}/authorize`, token_endpoint: `${root}/access_token` }
   const configuration = new Configuration(server, id, undefined, ClientSecretPost(secret))
   configuration.timeout = LIMIT_MS / 1000
@@ -109,7 +114,7 @@ async function codeHost({ id, secret, issuer }: Client): Promise<Configuration> 
 
 async function discover({ id, secret, issuer }: Client): Promise<Configuration> {
   const { allowInsecureRequests, ClientSecretBasic, ClientSecretPost, discovery, enableNonRepudiationChecks, None } =
-    await library()
+    await loadLibrary()
   // HTTP is allowed only if the operator configured an http: address.
   const execute = [enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [allowInsecureRequests] : [])]
   // The metadata of the issuer lists the supported client authentication; every issuer must support Basic.
@@ -127,7 +132,7 @@ async function discover({ id, secret, issuer }: Client): Promise<Configuration> 
 }
 
 /** Runs several requests to the provider within one time limit. */
-async function talk<T>(provider: Provider, work: () => Promise<T>): Promise<T> {
+async function withTimeLimit<T>(provider: Provider, work: () => Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new DOMException('too late', 'TimeoutError')), LIMIT_MS)
   try {
@@ -153,18 +158,18 @@ function failureOf(provider: Provider, thrown: unknown): AppError {
   const { name, message, code, cause: inner, ...rest } = thrown as Thrown
   const reason = rest.error ?? inner?.cause?.body?.error
   if (reason === 'invalid_grant' || reason === 'bad_verification_code')
-    return new AppError('invalid.malformed', `This sign-in has expired at ${names[provider]}. Start again.`)
+    return new AppError('invalid.malformed', `This sign-in has expired at ${providerNames[provider]}. Start again.`)
   // Not the error itself: it contains the request and the response, including tokens.
   const cause = new Error([code ?? name, reason, message].filter(Boolean).join(': '))
   if (code === 'OAUTH_TIMEOUT' || name === 'TimeoutError')
     return new AppError(
       'upstream_timeout',
-      `${capital(names[provider])} did not respond in time. Try again in a moment.`,
+      `${capitalizeFirst(providerNames[provider])} did not respond in time. Try again in a moment.`,
       { cause },
     )
   return new AppError(
     'upstream_failed',
-    `The request to ${names[provider]} failed, or its response was not valid. Try again later.`,
+    `The request to ${providerNames[provider]} failed, or its response was not valid. Try again later.`,
     { cause },
   )
 }
@@ -179,9 +184,9 @@ const scopes: Record<Provider, string> = {
 const redirectUri = ({ url }: App, provider: Provider): string => `${url}/api/auth/oauth/${provider}/callback`
 
 /** Returns a function that builds the address where the user signs in. */
-export async function askAt(app: App, provider: Provider): Promise<(attempt: Attempt) => string> {
-  const [configuration, { buildAuthorizationUrl }] = await talk(provider, () =>
-    Promise.all([configurationOf(app, provider), library()]),
+export async function authorizationUrlAt(app: App, provider: Provider): Promise<(attempt: Attempt) => string> {
+  const [configuration, { buildAuthorizationUrl }] = await withTimeLimit(provider, () =>
+    Promise.all([configurationOf(app, provider), loadLibrary()]),
   )
   return ({ state, nonce, verifier }) =>
     buildAuthorizationUrl(configuration, {
@@ -195,15 +200,15 @@ export async function askAt(app: App, provider: Provider): Promise<(attempt: Att
 }
 
 /** Gets the identity from the provider. */
-export const identify = (
+export const fetchIdentity = (
   app: App,
   provider: Provider,
   { code, iss }: CallbackQuery,
   attempt: Attempt,
 ): Promise<Identity> =>
-  talk(provider, async () => {
+  withTimeLimit(provider, async () => {
     const configuration = await configurationOf(app, provider)
-    const { authorizationCodeGrant, fetchUserInfo } = await library()
+    const { authorizationCodeGrant, fetchUserInfo } = await loadLibrary()
     const answer = new URL(redirectUri(app, provider))
     for (const [name, value] of Object.entries({ code, iss, state: attempt.state }))
       if (value !== undefined) answer.searchParams.set(name, value)
@@ -231,10 +236,10 @@ export const identify = (
       provider,
       issuer,
       subject: all.sub,
-      email: address(all.email),
+      email: validEmail(all.email),
       emailVerified: all.email_verified === true || (all.email_verified as unknown) === 'true',
       name: shortName(all.name),
-      avatarUrl: picture(all.picture),
+      avatarUrl: validUrl(all.picture),
       tokens: kept,
     }
   })
@@ -244,7 +249,7 @@ async function codeHostUser(
   accessToken: string,
 ): Promise<Omit<Identity, 'provider' | 'issuer' | 'tokens'>> {
   const ask = async (path: string): Promise<unknown> => {
-    const answer = await fetch(base(config.CODEHOST_API_URL) + path, {
+    const answer = await fetch(withoutSlash(config.CODEHOST_API_URL) + path, {
       headers: {
         authorization: `Bearer ${accessToken}`,
         accept: 'application/vnd.github+json',
@@ -266,13 +271,14 @@ async function codeHostUser(
   const primary = emails.find((e) => e.primary === true)
   return {
     subject: String(user.id),
-    email: address(primary?.email),
+    email: validEmail(primary?.email),
     emailVerified: primary?.verified === true,
     name: shortName(user.name) ?? shortName(user.login),
-    avatarUrl: picture(user.avatar_url),
+    avatarUrl: validUrl(user.avatar_url),
   }
 }
 
-const address = (value: unknown): string | null => (check(emailType(), value).length === 0 ? (value as string) : null)
+const validEmail = (value: unknown): string | null =>
+  check(emailType(), value).length === 0 ? (value as string) : null
 const shortName = (value: unknown): string | null => (typeof value === 'string' && oneLine(value)) || null
-const picture = (value: unknown): string | null => (check(urlType(), value).length === 0 ? (value as string) : null)
+const validUrl = (value: unknown): string | null => (check(urlType(), value).length === 0 ? (value as string) : null)

@@ -1,5 +1,5 @@
-import { browserMark, markBrowser, markingIfAsked, newMark, unmarkBrowser } from '../../http/browser.ts'
-import { type Http, on, redirected } from '../../http/context.ts'
+import { browserMark, markBrowser, newMark, unmarkBrowser, withConfirmMark } from '../../http/browser.ts'
+import { type Http, on, redirectTo } from '../../http/context.ts'
 import { setCookies } from '../../http/cookies.ts'
 import { Deleted } from '../../schema.ts'
 import { SignedIn } from '../accounts/schema.ts'
@@ -25,8 +25,8 @@ const elsewhere = { answers: [302, 502, 504] }
 
 export const oauthRoutes = (http: Http) =>
   http
-    .get('/api/auth/providers', ({ ctx }) => oauth.ways(ctx, {}), {
-      ...on(oauth.ways, 'Sign-in methods of this server'),
+    .get('/api/auth/providers', ({ ctx }) => oauth.listSignInWays(ctx, {}), {
+      ...on(oauth.listSignInWays, 'Sign-in methods of this server'),
       response: SignInWays,
     })
     .get(
@@ -36,8 +36,8 @@ export const oauthRoutes = (http: Http) =>
         const site = request.headers.get('sec-fetch-site')
         const browser = newMark()
         const location = await oauth.start(ctx, { ...params, ...query, browser, site, page: wanted === 'page' })
-        markBrowser(set, app.config, MARK, browser, oauth.MINUTES)
-        return wanted === 'json' ? { location } : redirected(set, location)
+        markBrowser(set, app.config, MARK, browser, oauth.SIGN_IN_MINUTES)
+        return wanted === 'json' ? { location } : redirectTo(set, location)
       },
       {
         ...on(
@@ -55,12 +55,12 @@ export const oauthRoutes = (http: Http) =>
       async ({ ctx, params, query, request, set, app }) => {
         const wanted = wants(request)
         const browser = browserMark(request, app.config, MARK)
-        const { location, signedIn } = await markingIfAsked({ request, set, app }, (confirming) =>
+        const { location, signedIn } = await withConfirmMark({ request, set, app }, (confirming) =>
           oauth.callback(ctx, { ...params, query, browser, confirming, wants: wanted }),
         )
         if (signedIn) setCookies(set, app.config, 200, signedIn)
         unmarkBrowser(set, app.config, MARK)
-        return wanted === 'json' && signedIn ? signedIn : redirected(set, location)
+        return wanted === 'json' && signedIn ? signedIn : redirectTo(set, location)
       },
       {
         ...on(oauth.callback, 'Return from a provider; with Accept: application/json, return the session', elsewhere),

@@ -4,20 +4,20 @@ import { userIdOf } from '../../auth/actor.ts'
 import { issueSecret, redeemSecret } from '../../auth/one-time-secrets.ts'
 import { anyone, authorize, recent } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
-import { asksWhoCreated, isQuestion } from '../accounts/confirm-account.ts'
+import { confirmAccountError, isAccountQuestion } from '../accounts/confirm-account.ts'
 import { countSignIn } from '../accounts/people.ts'
 import type { SignedIn } from '../accounts/schema.ts'
 import { mailAnswer } from '../mail/service.ts'
 import { settingsOf } from '../settings/values.ts'
-import { enter, link } from './identities.ts'
+import { enterWithIdentity, linkIdentity } from './identities.ts'
 import {
   type Attempt,
-  askAt,
-  capital,
-  configured,
+  authorizationUrlAt,
+  capitalizeFirst,
+  configuredProviders,
+  fetchIdentity,
   type Identity,
-  identify,
-  names,
+  providerNames,
   requireConfigured,
 } from './providers.ts'
 import type { CallbackQuery, Provider, SignInWays, StartQuery } from './schema.ts'
@@ -25,10 +25,10 @@ import type { CallbackQuery, Provider, SignInWays, StartQuery } from './schema.t
 export { disconnect, listConnected } from './identities.ts'
 
 /** Time limit for the user's sign-in at the provider. */
-export const MINUTES = 10
+export const SIGN_IN_MINUTES = 10
 const RECENT_MINUTES = 5
 
-export const ways = read(
+export const listSignInWays = read(
   'oauth.ways',
   anyone,
   async (ctx, _: Record<string, never>): Promise<SignInWays> => ({
@@ -38,14 +38,14 @@ export const ways = read(
     passkey: true,
     registration: (await settingsOf(ctx)).registration.open ? 'open' : 'closed',
     mail: mailAnswer(ctx),
-    oauth: configured(ctx.app.config),
+    oauth: configuredProviders(ctx.app.config),
   }),
 )
 
 // ---- redirect to a provider
 
 /** Stored until the callback. */
-type Remembered = {
+type AttemptData = {
   provider: Provider
   returnTo: string
   nonce: string
@@ -55,13 +55,13 @@ type Remembered = {
 }
 
 /** Seals the verifier, which together with the code gives access to the identity. */
-const remember = write(
+const storeAttempt = write(
   'oauth.remember',
   anyone,
-  (ctx, { browser, ...remembered }: Remembered & { browser: string }): Promise<string> =>
+  (ctx, { browser, ...remembered }: AttemptData & { browser: string }): Promise<string> =>
     issueSecret(ctx, {
       purpose: 'oauth',
-      minutes: MINUTES,
+      minutes: SIGN_IN_MINUTES,
       boundTo: browser,
       userId: remembered.sessionId ? userIdOf(ctx.actor) : null,
       data: { ...remembered, verifier: ctx.app.seal.close(remembered.verifier) },
@@ -89,10 +89,10 @@ export const start = flow(
     requireConfigured(ctx.app, provider)
     try {
       if (link) requireLinker(ctx, site)
-      const addressFor = await askAt(ctx.app, provider)
+      const addressFor = await authorizationUrlAt(ctx.app, provider)
       const [nonce, verifier] = [random(), random()]
       const sessionId = link && (ctx.actor.credentialId as string)
-      const state = await remember(ctx, { provider, returnTo, nonce, verifier, sessionId, browser })
+      const state = await storeAttempt(ctx, { provider, returnTo, nonce, verifier, sessionId, browser })
       return addressFor({ state, nonce, verifier })
     } catch (error) {
       if (!page || !(error instanceof AppError)) throw error
@@ -114,24 +114,24 @@ function requireLinker({ actor, app }: Ctx, site: string | null): void {
 
 // ---- callback
 
-interface Back {
+interface AttemptReturn {
   provider: Provider
   state?: string
   browser: string
 }
 
 /** Throws one error for all cases: unknown, used, expired, another browser or another provider. */
-const recall = write(
+const redeemAttempt = write(
   'oauth.recall',
   anyone,
-  async (ctx, { provider, state, browser }: Back): Promise<Remembered & Attempt> => {
+  async (ctx, { provider, state, browser }: AttemptReturn): Promise<AttemptData & Attempt> => {
     const found = state && browser ? await redeemSecret(ctx, 'oauth', state, browser) : undefined
-    const remembered = found?.data as Remembered | undefined
+    const remembered = found?.data as AttemptData | undefined
     const verifier = remembered && ctx.app.seal.open(remembered.verifier)
     if (!state || !verifier || remembered.provider !== provider)
       throw new AppError(
         'invalid.malformed',
-        `This sign-in was started in another browser, was used, or is older than ${MINUTES} minutes. Start again.`,
+        `This sign-in was started in another browser, was used, or is older than ${SIGN_IN_MINUTES} minutes. Start again.`,
       )
     return { ...remembered, state, verifier }
   },
@@ -160,19 +160,19 @@ export const callback = flow(
   async (ctx, { provider, query, browser, confirming, wants }: Callback): Promise<Outcome> => {
     requireConfigured(ctx.app, provider)
     await countSignIn(ctx)
-    const { returnTo, sessionId, ...attempt } = await recall(ctx, { provider, state: query.state, browser })
+    const { returnTo, sessionId, ...attempt } = await redeemAttempt(ctx, { provider, state: query.state, browser })
     const failed = (reason: string): Outcome => ({ location: `${sessionId ? returnTo : '/login'}#error=${reason}` })
     if (query.error !== undefined) {
       if (wants !== 'json') return failed(query.error === 'access_denied' ? 'access_denied' : 'provider_error')
       throw new AppError(
         'forbidden',
-        `${capital(names[provider])} refused the sign-in. Start again, and allow access there.`,
+        `${capitalizeFirst(providerNames[provider])} refused the sign-in. Start again, and allow access there.`,
       )
     }
     try {
-      const identity = await identify(ctx.app, provider, query, attempt)
-      if (!sessionId) return await enterBy(ctx, identity, { browser: confirming, returnTo, wants })
-      await link(ctx, { identity, sessionId })
+      const identity = await fetchIdentity(ctx.app, provider, query, attempt)
+      if (!sessionId) return await signInWith(ctx, identity, { browser: confirming, returnTo, wants })
+      await linkIdentity(ctx, { identity, sessionId })
       return { location: returnTo }
     } catch (error) {
       if (wants !== 'page' || !(error instanceof AppError)) throw error
@@ -183,14 +183,14 @@ export const callback = flow(
 
 const ASKING = '/confirm-account'
 
-async function enterBy(
+async function signInWith(
   ctx: Ctx,
   identity: Identity,
   { browser, returnTo, wants }: { browser: string; returnTo: string; wants: Callback['wants'] },
 ): Promise<Outcome> {
-  const entered = await enter(ctx, { identity, browser })
-  if (isQuestion(entered)) {
-    if (wants !== 'page') throw asksWhoCreated(entered)
+  const entered = await enterWithIdentity(ctx, { identity, browser })
+  if (isAccountQuestion(entered)) {
+    if (wants !== 'page') throw confirmAccountError(entered)
     // That page itself sends users to a provider, to prove who they are.
     const page = returnTo.startsWith(ASKING) ? returnTo : `${ASKING}?next=${encodeURIComponent(returnTo)}`
     return { location: `${page}#${entered.ticket}`, asks: true }

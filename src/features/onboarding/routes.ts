@@ -1,22 +1,22 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Onboard, Onboarded, Onboarding } from './schema.ts'
 import * as onboarding from './service.ts'
 
 export const onboardingRoutes = (http: Http) =>
   http
-    .get('/api/onboarding', ({ ctx }) => onboarding.steps(ctx, {}), {
-      ...on(onboarding.steps, 'Onboarding steps you have completed'),
+    .get('/api/onboarding', ({ ctx }) => onboarding.listSteps(ctx, {}), {
+      ...on(onboarding.listSteps, 'Onboarding steps you have completed'),
       response: Onboarding,
     })
     .post(
       '/api/onboarding',
       async ({ ctx, body, set }) => {
-        const done = await onboarding.finish(ctx, body)
-        created(set, '/api/teams', done.organization)
+        const done = await onboarding.finishOnboarding(ctx, body)
+        respondCreated(set, '/api/teams', done.organization)
         return done
       },
       {
-        ...on(onboarding.finish, 'Create your first team and invite people to it'),
+        ...on(onboarding.finishOnboarding, 'Create your first team and invite people to it'),
         body: Onboard,
         response: { 201: Onboarded },
       },

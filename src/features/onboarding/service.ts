@@ -3,7 +3,7 @@ import { read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { account, person } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
-import { send } from '../invites/service.ts'
+import { sendInvite } from '../invites/service.ts'
 import { invites } from '../invites/table.ts'
 import * as teams from '../organizations/service.ts'
 import { memberships, organizations } from '../organizations/table.ts'
@@ -14,7 +14,7 @@ import { users } from '../users/table.ts'
 import type { Onboard, Onboarded, Onboarding } from './schema.ts'
 
 /** Returns the first steps of a new user. Their state follows from existing records, not from stored flags. */
-export const steps = read(
+export const listSteps = read(
   'onboarding.get',
   account('account:read'),
   async (ctx, _: Record<string, never>): Promise<Onboarding> => {
@@ -43,7 +43,7 @@ export const steps = read(
 )
 
 /** Runs at most once for each user: a second click must not create a second team. */
-export const finish = write(
+export const finishOnboarding = write(
   'onboarding.finish',
   person,
   async (ctx, { organization, invites: wanted = [] }: Onboard): Promise<Onboarded> => {
@@ -59,7 +59,7 @@ export const finish = write(
       })
     const team = await teams.create(ctx, organization)
     const sent = []
-    for (const invite of wanted) sent.push(await send(ctx, team, invite))
+    for (const invite of wanted) sent.push(await sendInvite(ctx, team, invite))
     await ctx.db
       .update(users)
       .set({

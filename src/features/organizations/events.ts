@@ -1,24 +1,24 @@
-import { define, text, texts } from '../../events/catalogue.ts'
+import { defineEvent, text, texts } from '../../events/catalogue.ts'
 import { optional } from '../../schema.ts'
 
 const ofOrganization = { kind: 'organization', feed: 'access', changes: 'rights' } as const
 
-export const organizationCreated = define('organization.created', {
+export const organizationCreated = defineEvent('organization.created', {
   ...ofOrganization,
   description: 'A team was created',
   data: { name: text, userId: text },
 })
-export const organizationUpdated = define('organization.updated', {
+export const organizationUpdated = defineEvent('organization.updated', {
   ...ofOrganization,
   description: 'The settings of a team changed',
   data: { fields: texts },
 })
-export const organizationPlanChanged = define('organization.plan_changed', {
+export const organizationPlanChanged = defineEvent('organization.plan_changed', {
   ...ofOrganization,
   description: 'An administrator changed the plan of a team',
   data: { userId: text, plan: optional(text), status: optional(text) },
 })
-export const organizationDeleted = define('organization.deleted', {
+export const organizationDeleted = defineEvent('organization.deleted', {
   ...ofOrganization,
   deletes: true,
   description: 'A team was deleted',
@@ -27,17 +27,17 @@ export const organizationDeleted = define('organization.deleted', {
 
 const ofMember = { kind: 'member', feed: 'access', changes: 'rights' } as const
 
-export const memberAdded = define('member.added', {
+export const memberAdded = defineEvent('member.added', {
   ...ofMember,
   description: 'A user joined a team',
   data: { userId: text, role: text },
 })
-export const memberRoleChanged = define('member.role_changed', {
+export const memberRoleChanged = defineEvent('member.role_changed', {
   ...ofMember,
   description: 'The role of a member changed',
   data: { userId: text, from: text, to: text },
 })
-export const memberRemoved = define('member.removed', {
+export const memberRemoved = defineEvent('member.removed', {
   ...ofMember,
   description: 'A member left a team or was removed from it',
   data: { userId: text },

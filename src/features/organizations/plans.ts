@@ -6,7 +6,7 @@ import { AppError, invalid } from '../../errors.ts'
 import { settingsOf } from '../settings/values.ts'
 import { planUsage } from './hooks.ts'
 import { type PlanLimit, planLimits, type TeamUsage } from './schema.ts'
-import { find } from './service.ts'
+import { findOrganization } from './service.ts'
 import { memberships, organizations } from './table.ts'
 
 /** Throws if plans are configured (in the setting `plans`) and this one is not among them. */
@@ -30,7 +30,7 @@ async function planOf(ctx: Ctx, organizationId: string): Promise<string | undefi
   return found?.plan
 }
 
-async function count(ctx: Ctx, organizationId: string, limit: PlanLimit): Promise<number> {
+async function countUsage(ctx: Ctx, organizationId: string, limit: PlanLimit): Promise<number> {
   if (limit === 'members') return ctx.db.$count(memberships, eq(memberships.organizationId, organizationId))
   const parts = await planUsage.call(ctx, { organizationId, limit })
   return parts.reduce((sum, part) => sum + part, 0)
@@ -59,9 +59,9 @@ export async function requirePlanRoom(
   const plan = await planOf(ctx, organizationId)
   const most = plan === undefined ? undefined : table[plan]?.[limit]
   if (plan === undefined || most == null) return false
-  const used = (await count(ctx, organizationId, limit)) + (reserved?.count ?? 0)
+  const used = (await countUsage(ctx, organizationId, limit)) + (reserved?.count ?? 0)
   if (used + more <= most) return true
-  const including = reserved && reserved.count > 0 ? `, including ${several(reserved.count, reserved.name)}` : ''
+  const including = reserved && reserved.count > 0 ? `, including ${countedNoun(reserved.count, reserved.name)}` : ''
   throw new AppError(
     'conflict.plan_limit',
     `The plan ${plan} allows ${amount(limit, most)}, and this team has ${amount(limit, used)}${including}. ` +
@@ -81,19 +81,19 @@ export async function hasPlanRoom(ctx: Ctx, organizationId: string, limit: PlanL
 }
 
 const amount = (limit: PlanLimit, value: number): string =>
-  limit === 'storageMb' ? `${Math.ceil(value * 10) / 10} MB of files` : several(value, limit.slice(0, -1))
+  limit === 'storageMb' ? `${Math.ceil(value * 10) / 10} MB of files` : countedNoun(value, limit.slice(0, -1))
 
-const several = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+const countedNoun = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
-export const usage = read(
+export const getUsage = read(
   'organizations.usage',
   byRow('organizations:read'),
   async (ctx, { id }: { id: string }): Promise<TeamUsage> => {
-    const { plan, planStatus } = await find(ctx, id)
+    const { plan, planStatus } = await findOrganization(ctx, id)
     const limits = (await settingsOf(ctx)).plans.table[plan]
     const items = []
     for (const limit of planLimits)
-      items.push({ limit, used: Math.ceil(await count(ctx, id, limit)), most: limits?.[limit] ?? null })
+      items.push({ limit, used: Math.ceil(await countUsage(ctx, id, limit)), most: limits?.[limit] ?? null })
     return { plan, planStatus, items }
   },
 )

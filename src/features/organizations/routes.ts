@@ -1,7 +1,7 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
 import * as members from './members.ts'
-import { usage } from './plans.ts'
+import { getUsage } from './plans.ts'
 import {
   Member,
   MemberPage,
@@ -44,7 +44,7 @@ export const organizationRoutes = (http: Http) =>
     })
     .post(
       '/api/teams',
-      async ({ ctx, body, set }) => created(set, '/api/teams', await organizations.create(ctx, body)),
+      async ({ ctx, body, set }) => respondCreated(set, '/api/teams', await organizations.create(ctx, body)),
       {
         ...on(organizations.create, 'Create a team'),
         body: OrganizationCreate,
@@ -67,13 +67,13 @@ export const organizationRoutes = (http: Http) =>
       params: byId,
       response: Deleted,
     })
-    .get('/api/teams/:id/usage', ({ ctx, params }) => usage(ctx, params), {
-      ...on(usage, 'Usage of a team and the limits of its plan'),
+    .get('/api/teams/:id/usage', ({ ctx, params }) => getUsage(ctx, params), {
+      ...on(getUsage, 'Usage of a team and the limits of its plan'),
       params: byId,
       response: TeamUsage,
     })
-    .get('/api/teams/:id/members', ({ ctx, params, query }) => members.members(ctx, { ...query, ...params }), {
-      ...on(members.members, 'Members of a team'),
+    .get('/api/teams/:id/members', ({ ctx, params, query }) => members.listMembers(ctx, { ...query, ...params }), {
+      ...on(members.listMembers, 'Members of a team'),
       params: byId,
       query: MemberQuery,
       response: MemberPage,

@@ -1,12 +1,12 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, organizationsOf, userIdOf } from '../../auth/actor.ts'
-import { byRow, type Refusal, refuse, requireRole } from '../../auth/policy.ts'
+import { byRow, type Refusal, requireRole, throwIfRefused } from '../../auth/policy.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf, idList, newId } from '../../db/columns.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { changeVersioned } from '../../records/rows.ts'
+import { updateVersioned } from '../../records/rows.ts'
 import { slugify } from '../../text/text.ts'
 import * as events from './events.ts'
 import type {
@@ -18,7 +18,7 @@ import type {
 } from './schema.ts'
 import { memberships, organizations } from './table.ts'
 
-export const visible = {
+export const organizationColumns = {
   id: organizations.id,
   createdAt: organizations.createdAt,
   updatedAt: organizations.updatedAt,
@@ -33,8 +33,8 @@ export const visible = {
   personal: organizations.personal,
   role: memberships.role,
 }
-export const here = (id: string) => ({ subjectId: id, organizationId: id })
-export const live = isNull(organizations.deletedAt)
+export const organizationEvent = (id: string) => ({ subjectId: id, organizationId: id })
+export const isLiveOrganization = isNull(organizations.deletedAt)
 /** Limits settings to 16 KiB of JSON. */
 export const checkSettings = (settings: unknown): void => {
   if (settings !== undefined && Buffer.byteLength(JSON.stringify(settings)) > 16 << 10)
@@ -42,9 +42,9 @@ export const checkSettings = (settings: unknown): void => {
 }
 
 /** Selects only organizations of the caller: others must look as if they did not exist. */
-const mine = (ctx: Ctx) =>
+const selectOwn = (ctx: Ctx) =>
   ctx.db
-    .select(visible)
+    .select(organizationColumns)
     .from(organizations)
     .innerJoin(
       memberships,
@@ -52,15 +52,17 @@ const mine = (ctx: Ctx) =>
     )
     .$dynamic()
 
-export async function find(ctx: Ctx, id: string): Promise<Organization> {
-  const [found] = await mine(ctx).where(and(eq(organizations.id, id), live, isNull(organizations.sandboxOf)))
+export async function findOrganization(ctx: Ctx, id: string): Promise<Organization> {
+  const [found] = await selectOwn(ctx).where(
+    and(eq(organizations.id, id), isLiveOrganization, isNull(organizations.sandboxOf)),
+  )
   if (!found || !ctx.actor.memberships.has(id)) throw notFound('organization', id)
   return found
 }
 
-/** Like `find`, but for a user who became a member in this transaction: the actor does not list it yet. */
-export async function joined(ctx: Ctx, id: string): Promise<Organization> {
-  const [found] = await mine(ctx).where(eq(organizations.id, id))
+/** Like `findOrganization`, but for a user who became a member in this transaction: the actor does not list it yet. */
+export async function findJoined(ctx: Ctx, id: string): Promise<Organization> {
+  const [found] = await selectOwn(ctx).where(eq(organizations.id, id))
   return found as Organization
 }
 
@@ -73,8 +75,12 @@ export const list = read(
       order: 'asc',
     })
     // An API key narrowed to one organization sees only that one.
-    const filters = [live, isNull(organizations.sandboxOf), anyOf(organizations.id, idList(organizationsOf(ctx.actor)))]
-    const rows = await mine(ctx)
+    const filters = [
+      isLiveOrganization,
+      isNull(organizations.sandboxOf),
+      anyOf(organizations.id, idList(organizationsOf(ctx.actor))),
+    ]
+    const rows = await selectOwn(ctx)
       .where(page.where(...filters))
       .orderBy(...page.orderBy)
       .limit(page.limit)
@@ -85,13 +91,13 @@ export const list = read(
 export const get = read(
   'organizations.get',
   byRow('organizations:read'),
-  (ctx, { id }: { id: string }): Promise<Organization> => find(ctx, id),
+  (ctx, { id }: { id: string }): Promise<Organization> => findOrganization(ctx, id),
 )
 
 export const current = read(
   'organizations.current',
   byRow('organizations:read'),
-  (ctx, _: Record<string, never>): Promise<Organization> => find(ctx, currentOrganization(ctx.actor)),
+  (ctx, _: Record<string, never>): Promise<Organization> => findOrganization(ctx, currentOrganization(ctx.actor)),
 )
 
 /** Runs in the caller's transaction. Every new user gets a personal organization this way. */
@@ -130,8 +136,8 @@ export const create = write(
     const userId = userIdOf(ctx.actor)
     if (ctx.actor.bound) throw new AppError('forbidden', 'This key is bound to one team and cannot create another.')
     const id = await createFor(ctx, { ...input, userId })
-    ctx.emit(events.organizationCreated, { ...here(id), data: { name: input.name, userId } })
-    return joined(ctx, id)
+    ctx.emit(events.organizationCreated, { ...organizationEvent(id), data: { name: input.name, userId } })
+    return findJoined(ctx, id)
   },
 )
 
@@ -139,20 +145,20 @@ export const update = write(
   'organizations.update',
   byRow('organizations:write'),
   async (ctx, { id, ...patch }: OrganizationPatch & { id: string }): Promise<Organization> => {
-    const before = await find(ctx, id)
+    const before = await findOrganization(ctx, id)
     requireRole(ctx.actor, id, 'admin', 'Changing an organization')
     checkVersion(ctx, before)
     checkSettings(patch.settings)
     const set = patch.name === undefined ? patch : { ...patch, name: patch.name.trim() }
-    await changeVersioned(ctx, organizations, {
+    await updateVersioned(ctx, organizations, {
       columns: { id: organizations.id, version: organizations.version },
       before,
       set,
       what: 'this organization',
-      again: () => find(ctx, id),
+      again: () => findOrganization(ctx, id),
     })
-    ctx.emit(events.organizationUpdated, { ...here(id), data: { fields: Object.keys(patch) } })
-    return find(ctx, id)
+    ctx.emit(events.organizationUpdated, { ...organizationEvent(id), data: { fields: Object.keys(patch) } })
+    return findOrganization(ctx, id)
   },
   { versioned: true },
 )
@@ -169,10 +175,10 @@ export const remove = write(
   'organizations.remove',
   byRow('organizations:write'),
   async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
-    const found = await find(ctx, id)
+    const found = await findOrganization(ctx, id)
     requireRole(ctx.actor, id, 'owner', 'Deleting an organization')
     checkVersion(ctx, found)
-    return hide(ctx, found)
+    return softDeleteOrganization(ctx, found)
   },
   { destructive: true, versioned: true },
 )
@@ -182,16 +188,16 @@ export const personalRefusal = ({ personal }: Pick<Organization, 'personal'>): R
   personal ? { code: 'conflict', detail: 'A personal team can only be deleted together with its account.' } : undefined
 
 /** Soft-deletes the organization and its sandbox, in the caller's transaction. The caller has checked the right. */
-export async function hide(
+export async function softDeleteOrganization(
   ctx: Ctx,
   { id, name, personal }: Pick<Organization, 'id' | 'name' | 'personal'>,
 ): Promise<{ id: string; deleted: true }> {
-  refuse(personalRefusal({ personal }))
+  throwIfRefused(personalRefusal({ personal }))
   await ctx.db
     .update(organizations)
     .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${organizations.version} + 1` })
     .where(sql`${organizations.id} = ${id} or ${organizations.sandboxOf} = ${id}`)
-  ctx.emit(events.organizationDeleted, { ...here(id), data: { name } })
+  ctx.emit(events.organizationDeleted, { ...organizationEvent(id), data: { name } })
   return { id, deleted: true }
 }
 
@@ -204,7 +210,7 @@ export async function sandboxOf(ctx: Ctx, parentId: string): Promise<string> {
     ctx.db
       .select({ id: organizations.id })
       .from(organizations)
-      .where(and(eq(organizations.sandboxOf, parentId), live))
+      .where(and(eq(organizations.sandboxOf, parentId), isLiveOrganization))
   const [found] = await twin()
   if (found) return found.id
   const id = newId()

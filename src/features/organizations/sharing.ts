@@ -2,7 +2,7 @@ import { eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
 import { type Actor, currentOrganization, seesPersonal } from '../../auth/actor.ts'
-import { type Refusal, refuse, requireRole, roleRefusal } from '../../auth/policy.ts'
+import { type Refusal, requireRole, roleRefusal, throwIfRefused } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
@@ -10,10 +10,10 @@ import { rowsAs } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import type { EventType } from '../../events/catalogue.ts'
 import type { Keyset, Page } from '../../records/page.ts'
-import { requireRestorer } from '../../records/restoring.ts'
-import { byReference, idStarts, thereOrLately } from '../../records/rows.ts'
+import { requireRestorer } from '../../records/restore-rights.ts'
+import { findByReference, idStartsWith, isRestorable } from '../../records/rows.ts'
 import type { Author, Scope } from '../../records/scopes.ts'
-import { notBySuspended } from '../users/suspended.ts'
+import { isNotBySuspendedAuthor } from '../users/suspended.ts'
 import { users } from '../users/table.ts'
 import { hiddenRecords } from './hidden-table.ts'
 import { organizations } from './table.ts'
@@ -23,7 +23,7 @@ import { organizations } from './table.ts'
  * organization. Team: belongs to an organization. Public: everyone can read it; it still belongs to its organization,
  * or to its author if they published it without one.
  */
-type Shared = PgTable & Record<'id' | 'slug' | 'scope' | 'organizationId' | 'createdById' | 'deletedAt', PgColumn>
+type SharedTable = PgTable & Record<'id' | 'slug' | 'scope' | 'organizationId' | 'createdById' | 'deletedAt', PgColumn>
 
 interface SharedRow {
   id: string
@@ -37,14 +37,14 @@ interface SharedRow {
  * SQL condition with literals instead of parameters, so that Postgres can use the partial index. Records of a sandbox,
  * hidden records and those of a suspended author are not public.
  */
-export const isPublic = (t: Shared): SQL =>
+export const isPublic = (t: SharedTable): SQL =>
   sql`${t.scope} = 'public' and ${t.deletedAt} is null and (${t.organizationId} is null or exists (
     select 1 from ${organizations} where ${organizations.id} = ${t.organizationId}
       and ${organizations.deletedAt} is null and ${organizations.sandboxOf} is null))
     and not exists (select 1 from ${hiddenRecords} where ${hiddenRecords.recordId} = ${t.id})
-    and ${notBySuspended(t.createdById)}`
+    and ${isNotBySuspendedAuthor(t.createdById)}`
 
-const isPersonal = (t: Shared, rights: Rights): SQL =>
+const isPersonal = (t: SharedTable, rights: Rights): SQL =>
   and(isNull(t.organizationId), eq(t.createdById, rights.personal), eq(t.scope, 'personal'))
 
 /** The rows that a credential which is limited to projects sees. */
@@ -54,7 +54,7 @@ type SeenInLimit = (rights: Rights) => SQL
  * SQL condition. Authors always see their records that no team owns, even if an administrator has hidden them. The
  * records belong to no project, so a credential that is limited to projects sees only those of `seenInLimit`.
  */
-export const visibleTo = (t: Shared, rights: Rights, seenInLimit: SeenInLimit): SQL => {
+export const visibleTo = (t: SharedTable, rights: Rights, seenInLimit: SeenInLimit): SQL => {
   const own = and(isNull(t.organizationId), eq(t.createdById, rights.personal))
   const published = and(isPublic(t), sql`not ${rights.limited}::boolean`)
   return and(
@@ -67,7 +67,7 @@ type Columns = Record<string, PgColumn | SQL>
 
 async function findRow<R>(
   ctx: Ctx,
-  table: Shared,
+  table: SharedTable,
   columns: Columns,
   noun: string,
   ref: string,
@@ -81,10 +81,10 @@ async function findRow<R>(
         .where(and(match, within))
         .limit(2),
     )
-  const found = await byReference<R>(ref, {
+  const found = await findByReference<R>(ref, {
     id: (id) => select(eq(table.id, id)),
     name: (slug) => select(eq(table.slug, slug.toLowerCase())),
-    prefix: (prefix) => select(idStarts(table.id, prefix)),
+    prefix: (prefix) => select(idStartsWith(table.id, prefix)),
   })
   if (!found) throw notFound(noun, ref)
   return found
@@ -93,13 +93,13 @@ async function findRow<R>(
 /** Finds one of the visible rows by id, slug or unique id prefix. */
 export const findShared = <R>(
   ctx: Ctx,
-  table: Shared,
+  table: SharedTable,
   columns: Columns,
   { noun, ref, visible }: { noun: string; ref: string; visible: SQL },
 ): Promise<R> => findRow(ctx, table, columns, noun, ref, visible)
 
 /** Returns one condition for each wanted scope. Each of them can use its own index. */
-export function partsOf(ctx: Ctx, table: Shared, wanted: readonly Scope[]): SQL[] {
+export function scopeConditions(ctx: Ctx, table: SharedTable, wanted: readonly Scope[]): SQL[] {
   const { organizationId } = ctx.actor
   const all: Record<Scope, SQL | undefined> = {
     personal: isPersonal(table, rightsOf(ctx.actor)),
@@ -126,7 +126,7 @@ interface Listing {
 /** Lists the union of the parts. Each part stops at the limit; an OR of them would read and sort all rows. */
 export async function listShared<R extends { id: string }>(
   ctx: Ctx,
-  table: Shared,
+  table: SharedTable,
   listing: Listing,
 ): Promise<Page<R>> {
   const { columns, page, parts, total } = listing
@@ -153,7 +153,7 @@ export async function listShared<R extends { id: string }>(
  * Returns the owner that follows from the scope (default: the current team; without one, personal). A record of an
  * organization stays in it.
  */
-export function placeOf(
+export function ownerFor(
   { actor }: Ctx,
   noun: string,
   asked: Scope | undefined,
@@ -187,7 +187,8 @@ export function writerRefusal({ actor }: Ctx, noun: string, row: SharedRow): Ref
   return { code: 'forbidden', detail: `Only the author can change this ${noun}.` }
 }
 
-export const requireWriter = (ctx: Ctx, noun: string, row: SharedRow): void => refuse(writerRefusal(ctx, noun, row))
+export const requireWriter = (ctx: Ctx, noun: string, row: SharedRow): void =>
+  throwIfRefused(writerRefusal(ctx, noun, row))
 
 type Restorable<R> = R & { deletedAt: string | null }
 
@@ -197,7 +198,7 @@ type Restorable<R> = R & { deletedAt: string | null }
  */
 export async function findToRestore<R extends SharedRow>(
   ctx: Ctx,
-  table: Shared,
+  table: SharedTable,
   columns: Columns,
   noun: string,
   ref: string,
@@ -211,7 +212,7 @@ export async function findToRestore<R extends SharedRow>(
     { ...columns, deletedAt: table.deletedAt },
     noun,
     ref,
-    and(thereOrLately(table.deletedAt, ctx.now), or(own, anyOf(table.organizationId, rights.organizations))),
+    and(isRestorable(table.deletedAt, ctx.now), or(own, anyOf(table.organizationId, rights.organizations))),
   )
   const { organizationId, deletedAt } = found
   // Restoring a record that is not deleted changes nothing, and needs the same right as a change.
@@ -225,9 +226,9 @@ export async function findToRestore<R extends SharedRow>(
 }
 
 /** Returns a public row with its author, for visitors without an account. */
-export async function publicOne<R extends object>(
+export async function findPublicRow<R extends object>(
   ctx: Ctx,
-  table: Shared,
+  table: SharedTable,
   columns: Columns,
   noun: string,
   slug: string,

@@ -7,21 +7,21 @@ import { invalid } from '../../errors.ts'
 import type { App } from '../../services.ts'
 
 /** The WebAuthn library is large and rarely needed, so it is loaded on first use. */
-async function library() {
+async function loadWebAuthn() {
   // The library imports it too, but in a compiled binary that happens too late.
   await import('reflect-metadata')
   return { ...(await import('@simplewebauthn/server')), ...(await import('@simplewebauthn/server/helpers')) }
 }
 
-export const MINUTES = 5
-const timeout = MINUTES * 60_000
+export const CHALLENGE_MINUTES = 5
+const timeout = CHALLENGE_MINUTES * 60_000
 const MOST_BYTES = 32 << 10
 /** EdDSA, ES256, RS256. The library would offer all algorithms of this runtime, and another runtime may have fewer. */
 const algorithms = [-8, -7, -257]
 const transports = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'] as const
 
 /** The relying party follows from APP_URL, never from a request. */
-const party = ({ url }: App) => ({ rpID: new URL(url).hostname, origin: new URL(url).origin })
+const relyingParty = ({ url }: App) => ({ rpID: new URL(url).hostname, origin: new URL(url).origin })
 
 interface Options extends Record<string, unknown> {
   challenge: string
@@ -36,10 +36,10 @@ export async function registrationOptions(
   user: { id: string; email: string; name: string },
   known: { credentialId: string; transports: string[] }[],
 ): Promise<Options> {
-  const { generateRegistrationOptions } = await library()
+  const { generateRegistrationOptions } = await loadWebAuthn()
   const options = await generateRegistrationOptions({
     rpName: 'Tutti',
-    rpID: party(app).rpID,
+    rpID: relyingParty(app).rpID,
     userID: new TextEncoder().encode(user.id),
     userName: user.email,
     userDisplayName: user.name,
@@ -56,9 +56,9 @@ export async function registrationOptions(
 }
 
 export async function authenticationOptions(app: App): Promise<Options> {
-  const { generateAuthenticationOptions } = await library()
+  const { generateAuthenticationOptions } = await loadWebAuthn()
   const options = await generateAuthenticationOptions({
-    rpID: party(app).rpID,
+    rpID: relyingParty(app).rpID,
     userVerification: 'required',
     timeout,
     allowCredentials: [],
@@ -81,8 +81,8 @@ export async function verifyRegistration(
   given: object,
 ): Promise<NewCredential | undefined> {
   checkSize(given)
-  const { decodeAttestationObject, isoBase64URL, verifyRegistrationResponse } = await library()
-  const { origin, rpID } = party(app)
+  const { decodeAttestationObject, isoBase64URL, verifyRegistrationResponse } = await loadWebAuthn()
+  const { origin, rpID } = relyingParty(app)
   const response = given as RegistrationResponseJSON
   try {
     // We request no attestation. For formats with certificates the library would fetch revocation lists from the
@@ -120,8 +120,8 @@ export async function verifyAuthentication(
   given: object,
   passkey: { credentialId: string; publicKey: string; userId: string },
 ): Promise<{ counter: number; backedUp: boolean } | undefined> {
-  const { verifyAuthenticationResponse } = await library()
-  const { origin, rpID } = party(app)
+  const { verifyAuthenticationResponse } = await loadWebAuthn()
+  const { origin, rpID } = relyingParty(app)
   const response = given as AuthenticationResponseJSON
   try {
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({

@@ -1,24 +1,24 @@
-import { define, number, text } from '../../events/catalogue.ts'
+import { defineEvent, number, text } from '../../events/catalogue.ts'
 
 const ofPasskey = { kind: 'passkey', feed: 'access' } as const
 
-export const passkeyCreated = define('passkey.created', {
+export const passkeyCreated = defineEvent('passkey.created', {
   ...ofPasskey,
   description: 'A user added a passkey',
   data: { name: text },
 })
-export const passkeyUpdated = define('passkey.updated', {
+export const passkeyUpdated = defineEvent('passkey.updated', {
   ...ofPasskey,
   description: 'A passkey was renamed',
   data: { name: text },
 })
-export const passkeyDeleted = define('passkey.deleted', {
+export const passkeyDeleted = defineEvent('passkey.deleted', {
   ...ofPasskey,
   deletes: true,
   description: 'A passkey was removed',
   data: { name: text },
 })
-export const passkeyRefused = define('passkey.refused', {
+export const passkeyRefused = defineEvent('passkey.refused', {
   ...ofPasskey,
   description: 'A passkey was refused because its counter decreased, so it may be a copy',
   data: { reason: text, counter: number, known: number },

@@ -1,4 +1,4 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { setCookies } from '../../http/cookies.ts'
 import { Deleted, id, object } from '../../schema.ts'
 import { SignedIn } from '../accounts/schema.ts'
@@ -26,7 +26,7 @@ export const passkeyRoutes = (http: Http) =>
     .post(
       '/api/auth/passkey/register/finish',
       async ({ ctx, body, set }) =>
-        created(set, '/api/settings/passkeys', await passkeys.finishRegistration(ctx, body)),
+        respondCreated(set, '/api/settings/passkeys', await passkeys.finishRegistration(ctx, body)),
       {
         ...on(passkeys.finishRegistration, 'Add the passkey that the browser created', { answers: [410] }),
         body: RegistrationFinish,

@@ -5,7 +5,7 @@ import { issueSecret, redeemSecret } from '../../auth/one-time-secrets.ts'
 import { account, anyone, person, recent } from '../../auth/policy.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { changeVersioned } from '../../records/rows.ts'
+import { updateVersioned } from '../../records/rows.ts'
 import { countSignIn } from '../accounts/people.ts'
 import type { SignedIn } from '../accounts/schema.ts'
 import * as accounts from '../accounts/service.ts'
@@ -16,8 +16,8 @@ import { notify } from '../notifications/service.ts'
 import { signInFailed } from '../users/events.ts'
 import {
   authenticationOptions,
+  CHALLENGE_MINUTES,
   checkSize,
-  MINUTES,
   type NewCredential,
   registrationOptions,
   verifyAuthentication,
@@ -55,14 +55,19 @@ const visible = {
 type Ceremony = 'passkey_register' | 'passkey_login'
 
 /** Binds a registration to the session that started it. A sign-in has no session yet. */
-const holder = ({ actor }: Ctx, ceremony: Ceremony) =>
+const challengeBinding = ({ actor }: Ctx, ceremony: Ceremony) =>
   ceremony === 'passkey_register' ? { userId: userIdOf(actor), boundTo: actor.credentialId as string } : {}
 
 const issueChallenge = write(
   'passkeys.issueChallenge',
   anyone,
   (ctx, { ceremony, challenge }: { ceremony: Ceremony; challenge: string }): Promise<string> =>
-    issueSecret(ctx, { purpose: ceremony, minutes: MINUTES, data: { challenge }, ...holder(ctx, ceremony) }),
+    issueSecret(ctx, {
+      purpose: ceremony,
+      minutes: CHALLENGE_MINUTES,
+      data: { challenge },
+      ...challengeBinding(ctx, ceremony),
+    }),
 )
 
 /** Runs in its own transaction: a wrong response must use up the challenge, too. */
@@ -70,16 +75,19 @@ const useChallenge = write(
   'passkeys.useChallenge',
   anyone,
   async (ctx, { ceremony, sessionId }: { ceremony: Ceremony; sessionId: string }): Promise<string> => {
-    const used = await redeemSecret(ctx, ceremony, sessionId, holder(ctx, ceremony).boundTo)
+    const used = await redeemSecret(ctx, ceremony, sessionId, challengeBinding(ctx, ceremony).boundTo)
     if (!used)
-      throw new AppError('gone', `This attempt was already used or is older than ${MINUTES} minutes. Start again.`)
+      throw new AppError(
+        'gone',
+        `This attempt was already used or is older than ${CHALLENGE_MINUTES} minutes. Start again.`,
+      )
     return used.data.challenge as string
   },
 )
 
 // ---- adding a passkey
 
-const own = (ctx: Ctx) => eq(passkeys.userId, userIdOf(ctx.actor))
+const isOwnPasskey = (ctx: Ctx) => eq(passkeys.userId, userIdOf(ctx.actor))
 
 export const beginRegistration = flow(
   'passkeys.beginRegistration',
@@ -89,7 +97,7 @@ export const beginRegistration = flow(
     const known = await ctx.db
       .select({ credentialId: passkeys.credentialId, transports: passkeys.transports })
       .from(passkeys)
-      .where(own(ctx))
+      .where(isOwnPasskey(ctx))
     const options = await registrationOptions(ctx.app, user, known)
     return {
       sessionId: await issueChallenge(ctx, { ceremony: 'passkey_register', challenge: options.challenge }),
@@ -98,12 +106,12 @@ export const beginRegistration = flow(
   },
 )
 
-const add = write(
+const storePasskey = write(
   'passkeys.add',
   person,
   async (ctx, { name, ...credential }: NewCredential & { name: string }): Promise<Passkey> => {
     const user = await lockSession(ctx, ctx.actor.credentialId as string)
-    if ((await ctx.db.$count(passkeys, own(ctx))) >= MOST)
+    if ((await ctx.db.$count(passkeys, isOwnPasskey(ctx))) >= MOST)
       throw new AppError('conflict', `You already have ${MOST} passkeys. Remove some first.`)
     const [made] = await ctx.db
       .insert(passkeys)
@@ -130,7 +138,7 @@ export const finishRegistration = flow(
         `The passkey could not be verified. Start again in a browser, at ${ctx.app.url}`,
         'not_verified',
       )
-    return add(ctx, { ...credential, name: name.trim() })
+    return storePasskey(ctx, { ...credential, name: name.trim() })
   },
 )
 
@@ -157,7 +165,7 @@ const noteFailure = write(
   },
 )
 
-interface Use {
+interface PasskeyUse {
   id: string
   userId: string
   counter: number
@@ -167,10 +175,10 @@ interface Use {
 /**
  * Signs in, or returns undefined if the counter decreased: an error would roll back the event and the notification.
  */
-const use = write(
+const usePasskey = write(
   'passkeys.use',
   anyone,
-  async (ctx, { id, userId, counter, backedUp }: Use): Promise<SignedIn | undefined> => {
+  async (ctx, { id, userId, counter, backedUp }: PasskeyUse): Promise<SignedIn | undefined> => {
     // Many authenticators do not count and always send 0.
     const onward = counter === 0 ? eq(passkeys.counter, 0) : lt(passkeys.counter, counter)
     const [used] = await ctx.db
@@ -183,7 +191,7 @@ const use = write(
       .select({ name: passkeys.name, counter: passkeys.counter })
       .from(passkeys)
       .where(eq(passkeys.id, id))
-    if (!before) throw refused()
+    if (!before) throw refusedError()
     ctx.emit(passkeyRefused, { subjectId: id, userId, data: { reason: 'counter', counter, known: before.counter } })
     await notify(ctx, {
       userId,
@@ -199,7 +207,7 @@ const use = write(
   },
 )
 
-const refused = () =>
+const refusedError = () =>
   new AppError(
     'unauthenticated',
     'This passkey does not belong to an account on this server. Start again, or sign in another way.',
@@ -224,9 +232,9 @@ export const finishAuthentication = flow(
     const proof = passkey && (await verifyAuthentication(ctx.app, challenge, response, passkey))
     if (!proof) {
       await noteFailure(ctx, { userId: passkey?.userId ?? null })
-      throw refused()
+      throw refusedError()
     }
-    const signedIn = await use(ctx, { id: passkey.id, userId: passkey.userId, ...proof })
+    const signedIn = await usePasskey(ctx, { id: passkey.id, userId: passkey.userId, ...proof })
     if (!signedIn)
       throw new AppError('unauthenticated', 'This passkey may be a copy: its counter decreased. Sign in another way.')
     return signedIn
@@ -245,18 +253,18 @@ export const list = read(
     const rows = await ctx.db
       .select(visible)
       .from(passkeys)
-      .where(page.where(own(ctx)))
+      .where(page.where(isOwnPasskey(ctx)))
       .orderBy(...page.orderBy)
       .limit(page.limit)
-    return page.page(rows, query.total ? await ctx.db.$count(passkeys, own(ctx)) : undefined)
+    return page.page(rows, query.total ? await ctx.db.$count(passkeys, isOwnPasskey(ctx)) : undefined)
   },
 )
 
-async function find(ctx: Ctx, id: string): Promise<Passkey> {
+async function findPasskey(ctx: Ctx, id: string): Promise<Passkey> {
   const [found] = await ctx.db
     .select(visible)
     .from(passkeys)
-    .where(and(eq(passkeys.id, id), own(ctx)))
+    .where(and(eq(passkeys.id, id), isOwnPasskey(ctx)))
   if (!found) throw notFound('passkey', id)
   return found
 }
@@ -265,15 +273,15 @@ export const rename = write(
   'passkeys.rename',
   recent(5),
   async (ctx, { id, name }: PasskeyPatch & { id: string }): Promise<Passkey> => {
-    const before = await find(ctx, id)
+    const before = await findPasskey(ctx, id)
     checkVersion(ctx, before)
     const set = { name: name.trim() }
-    const after = await changeVersioned(ctx, passkeys, {
+    const after = await updateVersioned(ctx, passkeys, {
       columns: visible,
       before,
       set,
       what: 'this passkey',
-      again: () => find(ctx, id),
+      again: () => findPasskey(ctx, id),
     })
     ctx.emit(passkeyUpdated, { subjectId: id, userId: userIdOf(ctx.actor), data: { name: after.name } })
     return after
@@ -288,7 +296,7 @@ export const remove = write(
     const userId = userIdOf(ctx.actor)
     const [removed] = await ctx.db
       .delete(passkeys)
-      .where(and(eq(passkeys.id, id), own(ctx)))
+      .where(and(eq(passkeys.id, id), isOwnPasskey(ctx)))
       .returning({ name: passkeys.name })
     if (!removed) throw notFound('passkey', id)
     await requireSignInMethod(ctx, userId)

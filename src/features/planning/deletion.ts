@@ -2,28 +2,28 @@ import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
-import { nameChanged, nameRows } from '../../records/changed.ts'
-import { requireRestorer } from '../../records/restoring.ts'
-import { thereOrLately } from '../../records/rows.ts'
-import { quoted } from '../../text/quoted.ts'
+import { requireRestorer } from '../../records/restore-rights.ts'
+import { isRestorable } from '../../records/rows.ts'
+import { emitChanged, emitChangedRows } from '../../records/synced-changes.ts'
+import { quoteText } from '../../text/quoting.ts'
 import { lockProject } from '../projects/lock.ts'
 import { epicDeleted, epicRestored, storyDeleted, storyRestored } from '../stories/events.ts'
 import {
-  about,
-  change,
+  changeStoryRow,
   type EpicPath,
   epicColumns,
   findEpic,
+  findPlannableProject,
   findStory,
   type StoryPath,
   storyColumns,
+  storyEvent,
   withProgress,
-  writable,
 } from '../stories/rows.ts'
 import type { Epic, Story } from '../stories/schema.ts'
 import { outlineChange } from '../stories/sync.ts'
 import { epics, stories } from '../stories/table.ts'
-import { bury, unearth } from '../tasks/deletion.ts'
+import { deleteTasks, restoreTasks } from '../tasks/deletion.ts'
 import { tasks } from '../tasks/table.ts'
 
 /**
@@ -31,31 +31,33 @@ import { tasks } from '../tasks/table.ts'
  * them. A lock keeps rows from being added to an epic or story that is being deleted: the purge would delete them too.
  */
 
-type Gone = { id: string; deleted: true }
+type DeletedAnswer = { id: string; deleted: true }
 
 export const removeEpic = write(
   'planning.removeEpic',
   member('tasks:write'),
-  async (ctx, { slug, epicId }: EpicPath): Promise<Gone> => {
-    const project = await writable(ctx, slug)
+  async (ctx, { slug, epicId }: EpicPath): Promise<DeletedAnswer> => {
+    const project = await findPlannableProject(ctx, slug)
     await lockProject(ctx, project.id)
     const before = await findEpic(ctx, project.id, epicId)
     checkVersion(ctx, before)
-    const buried = await bury(ctx, tasksOf(epicId), before.title)
+    const buried = await deleteTasks(ctx, tasksOf(epicId), before.title)
     const inside = await ctx.db
       .update(stories)
       .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${stories.version} + 1` })
       .where(and(isNull(stories.deletedAt), eq(stories.epicId, epicId)))
       .returning({ id: stories.id })
-    const gone = await change(ctx, epics, before, { deletedAt: ctx.now }, () => findEpic(ctx, project.id, epicId))
-    nameRows(ctx, 'task', buried)
-    nameChanged(
+    const gone = await changeStoryRow(ctx, epics, before, { deletedAt: ctx.now }, () =>
+      findEpic(ctx, project.id, epicId),
+    )
+    emitChangedRows(ctx, 'task', buried)
+    emitChanged(
       ctx,
       'story',
       before,
       inside.map(({ id }) => id),
     )
-    ctx.emit(epicDeleted, about({ ...before, ...gone }, { stories: inside.length, tasks: buried.length }))
+    ctx.emit(epicDeleted, storyEvent({ ...before, ...gone }, { stories: inside.length, tasks: buried.length }))
     return { id: epicId, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -64,17 +66,17 @@ export const removeEpic = write(
 export const removeStory = write(
   'planning.removeStory',
   member('tasks:write'),
-  async (ctx, { slug, epicId, storyId }: StoryPath): Promise<Gone> => {
-    const project = await writable(ctx, slug)
+  async (ctx, { slug, epicId, storyId }: StoryPath): Promise<DeletedAnswer> => {
+    const project = await findPlannableProject(ctx, slug)
     await lockProject(ctx, project.id)
     const before = await findStory(ctx, project.id, epicId, storyId)
     checkVersion(ctx, before)
-    const buried = await bury(ctx, eq(tasks.storyId, storyId), before.title)
-    nameRows(ctx, 'task', buried)
-    const gone = await change(ctx, stories, before, { deletedAt: ctx.now }, () =>
+    const buried = await deleteTasks(ctx, eq(tasks.storyId, storyId), before.title)
+    emitChangedRows(ctx, 'task', buried)
+    const gone = await changeStoryRow(ctx, stories, before, { deletedAt: ctx.now }, () =>
       findStory(ctx, project.id, epicId, storyId),
     )
-    ctx.emit(storyDeleted, about({ ...before, ...gone }, { tasks: buried.length }))
+    ctx.emit(storyDeleted, storyEvent({ ...before, ...gone }, { tasks: buried.length }))
     return { id: storyId, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -84,26 +86,26 @@ export const restoreEpic = write(
   'planning.restoreEpic',
   member('tasks:write'),
   async (ctx, { slug, epicId }: EpicPath): Promise<Epic> => {
-    const project = await locked(ctx, slug)
+    const project = await lockWritable(ctx, slug)
     const { deletedAt, ...before } = await epicToRestore(ctx, project.id, epicId)
     await requireRestorer(ctx, { ...before, deletedAt }, epicDeleted, 'Restoring an epic')
     checkVersion(ctx, before)
     if (deletedAt === null) return before
-    await change(ctx, epics, before, { deletedAt: null }, async () => before)
+    await changeStoryRow(ctx, epics, before, { deletedAt: null }, async () => before)
     const back = await ctx.db
       .update(stories)
       .set({ deletedAt: null, updatedAt: ctx.now, version: sql`${stories.version} + 1` })
       .where(and(eq(stories.epicId, epicId), eq(stories.deletedAt, deletedAt)))
       .returning({ id: stories.id })
-    nameChanged(
+    emitChanged(
       ctx,
       'story',
       before,
       back.map(({ id }) => id),
     )
-    const many = await unearth(ctx, project.organizationId, tasksOf(epicId), deletedAt)
+    const many = await restoreTasks(ctx, project.organizationId, tasksOf(epicId), deletedAt)
     const epic = await findEpic(ctx, project.id, epicId)
-    ctx.emit(epicRestored, about(epic, { stories: back.length, tasks: many }))
+    ctx.emit(epicRestored, storyEvent(epic, { stories: back.length, tasks: many }))
     return epic
   },
   { idempotent: true, versioned: true },
@@ -114,7 +116,7 @@ export const restoreStory = write(
   member('tasks:write'),
   async (ctx, path: StoryPath): Promise<Story> => {
     const { slug, epicId, storyId } = path
-    const project = await locked(ctx, slug)
+    const project = await lockWritable(ctx, slug)
     const { deletedAt, ...before } = await storyToRestore(ctx, project.id, path)
     await requireRestorer(ctx, { ...before, deletedAt }, storyDeleted, 'Restoring a story')
     checkVersion(ctx, before)
@@ -123,11 +125,11 @@ export const restoreStory = write(
       .select({ title: epics.title })
       .from(epics)
       .where(and(eq(epics.id, epicId), isNotNull(epics.deletedAt)))
-    if (epic) throw new AppError('conflict', `Its epic ${quoted(epic.title)} is deleted. Restore the epic first.`)
-    await change(ctx, stories, before, { deletedAt: null }, async () => before)
-    const many = await unearth(ctx, project.organizationId, eq(tasks.storyId, storyId), deletedAt)
+    if (epic) throw new AppError('conflict', `Its epic ${quoteText(epic.title)} is deleted. Restore the epic first.`)
+    await changeStoryRow(ctx, stories, before, { deletedAt: null }, async () => before)
+    const many = await restoreTasks(ctx, project.organizationId, eq(tasks.storyId, storyId), deletedAt)
     const story = await findStory(ctx, project.id, epicId, storyId)
-    ctx.emit(storyRestored, about(story, { tasks: many }))
+    ctx.emit(storyRestored, storyEvent(story, { tasks: many }))
     return story
   },
   { idempotent: true, versioned: true },
@@ -141,8 +143,8 @@ export const changeOutline = outlineChange.handle(async (ctx, { change, ...outli
 
 const tasksOf = (epicId: string): SQL => sql`${tasks.storyId} in (select id from ${stories} where epic_id = ${epicId})`
 
-async function locked(ctx: Ctx, slug: string) {
-  const project = await writable(ctx, slug)
+async function lockWritable(ctx: Ctx, slug: string) {
+  const project = await findPlannableProject(ctx, slug)
   await lockProject(ctx, project.id)
   return project
 }
@@ -152,7 +154,7 @@ async function epicToRestore(ctx: Ctx, projectId: string, id: string): Promise<E
   const rows = await ctx.db
     .select({ ...epicColumns, deletedAt: epics.deletedAt })
     .from(epics)
-    .where(and(eq(epics.id, id), eq(epics.projectId, projectId), thereOrLately(epics.deletedAt, ctx.now)))
+    .where(and(eq(epics.id, id), eq(epics.projectId, projectId), isRestorable(epics.deletedAt, ctx.now)))
   const [found] = await withProgress(ctx, 'epic', rows)
   if (!found) throw notFound('epic', id)
   return found
@@ -168,7 +170,7 @@ async function storyToRestore(
   const rows = await ctx.db
     .select({ ...storyColumns, deletedAt: stories.deletedAt })
     .from(stories)
-    .where(and(own, thereOrLately(stories.deletedAt, ctx.now)))
+    .where(and(own, isRestorable(stories.deletedAt, ctx.now)))
   const [found] = await withProgress(ctx, 'story', rows)
   if (!found) throw notFound('story', storyId)
   return found

@@ -1,7 +1,7 @@
-import { define, number } from '../../events/catalogue.ts'
-import { count } from '../../events/words.ts'
+import { defineEvent, number } from '../../events/catalogue.ts'
+import { countOf } from '../../events/words.ts'
 
-export const planCreated = define('plan.created', {
+export const planCreated = defineEvent('plan.created', {
   kind: 'plan',
   line: 'task',
   scope: 'tasks:read',
@@ -10,5 +10,5 @@ export const planCreated = define('plan.created', {
   description: 'A plan was created in a project: epics, stories and tasks at once',
   data: { epics: number, stories: number, tasks: number },
   words: (_, { epics, stories, tasks }) =>
-    `planned ${count(epics, 'epic', 'epics')}, ${count(stories, 'story', 'stories')} and ${count(tasks, 'task', 'tasks')}`,
+    `planned ${countOf(epics, 'epic', 'epics')}, ${countOf(stories, 'story', 'stories')} and ${countOf(tasks, 'task', 'tasks')}`,
 })

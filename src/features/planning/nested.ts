@@ -1,7 +1,7 @@
 import { type Ctx, read, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { notFound } from '../../errors.ts'
-import { type StoryPath, storyOf } from '../stories/rows.ts'
+import { findStoryByPath, type StoryPath } from '../stories/rows.ts'
 import { remove } from '../tasks/deletion.ts'
 import type { TaskPage, TaskQuery } from '../tasks/lists/list-schema.ts'
 import type { Task, TaskChanged, TaskCreate, TaskDetail, TaskPatch } from '../tasks/schema.ts'
@@ -15,14 +15,14 @@ interface TaskPath extends StoryPath {
   taskId: string
 }
 
-async function within(ctx: Ctx, { taskId, ...path }: TaskPath): Promise<Task> {
-  const story = await storyOf(ctx, path)
+async function findTaskIn(ctx: Ctx, { taskId, ...path }: TaskPath): Promise<Task> {
+  const story = await findStoryByPath(ctx, path)
   const task = await tasks.get(ctx, { ref: taskId })
   if (task.storyId !== story.id) throw notFound('task', taskId)
   return task
 }
 
-const pathOf = <T extends StoryPath>({ slug, epicId, storyId, ...rest }: T) => ({
+const splitPath = <T extends StoryPath>({ slug, epicId, storyId, ...rest }: T) => ({
   path: { slug, epicId, storyId },
   rest,
 })
@@ -31,8 +31,8 @@ export const listTasks = read(
   'planning.listTasks',
   member('tasks:read'),
   async (ctx, input: TaskQuery & StoryPath): Promise<TaskPage> => {
-    const { path, rest } = pathOf(input)
-    const story = await storyOf(ctx, path)
+    const { path, rest } = splitPath(input)
+    const story = await findStoryByPath(ctx, path)
     return tasks.list(ctx, { sort: 'position', order: 'asc', ...rest, projectId: story.projectId, storyId: story.id })
   },
 )
@@ -41,8 +41,8 @@ export const createTask = write(
   'planning.createTask',
   member('tasks:write'),
   async (ctx, input: TaskCreate & StoryPath): Promise<Task> => {
-    const { path, rest } = pathOf(input)
-    const story = await storyOf(ctx, path)
+    const { path, rest } = splitPath(input)
+    const story = await findStoryByPath(ctx, path)
     return tasks.create(ctx, { ...rest, projectRef: story.projectId, storyId: story.id })
   },
 )
@@ -51,8 +51,8 @@ export const getTask = read(
   'planning.getTask',
   member('tasks:read'),
   async (ctx, path: TaskPath): Promise<TaskDetail> => {
-    const { id } = await within(ctx, path)
-    return tasks.detail(ctx, { ref: id })
+    const { id } = await findTaskIn(ctx, path)
+    return tasks.getDetail(ctx, { ref: id })
   },
 )
 
@@ -66,8 +66,8 @@ export const updateTask = write(
       ...input
     }: TaskPatch & { slug: string; epicId: string; storyId: string; taskId: string; move?: string | null },
   ) => {
-    const { path, rest } = pathOf(input)
-    const { id } = await within(ctx, { ...path, taskId })
+    const { path, rest } = splitPath(input)
+    const { id } = await findTaskIn(ctx, { ...path, taskId })
     const { move, ...patch } = rest
     return tasks.update(ctx, {
       ...patch,
@@ -82,7 +82,7 @@ export const removeTask = write(
   'planning.removeTask',
   member('tasks:write'),
   async (ctx, path: TaskPath): Promise<{ id: string; deleted: true }> => {
-    const { id } = await within(ctx, path)
+    const { id } = await findTaskIn(ctx, path)
     return remove(ctx, { ref: id })
   },
   { destructive: true, versioned: true },

@@ -3,10 +3,10 @@ import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
 import { AppError, type FieldError, invalid } from '../../errors.ts'
-import { circleIn, wayTo } from '../../records/cycles.ts'
+import { findCycle, findPath } from '../../records/cycles.ts'
 import { isId } from '../../records/reference.ts'
-import { distance, isNear, MOST_SLIPS } from '../../text/near.ts'
-import { takeTurns } from '../projects/names.ts'
+import { editDistance, isSimilar, MOST_TYPOS } from '../../text/similarity.ts'
+import { lockTeam } from '../projects/names.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects } from '../projects/table.ts'
 import { visibleTo, withProject } from '../tasks/rows.ts'
@@ -33,17 +33,17 @@ const MOST = 2000
 /**
  * Resolves references to tasks of the plan, by ref or title, and to existing tasks, by key or id. Throws for cycles.
  */
-export async function dependenciesOf(
+export async function resolveDependencies(
   ctx: Ctx,
   { organizationId }: Project,
   list: readonly PlannedTask[],
 ): Promise<PlanDependencies> {
   if (list.reduce((sum, { blockedBy }) => sum + blockedBy.length, 0) > MOST)
     throw invalid('/epics', 'A plan can have at most 2,000 dependencies.', 'too_many')
-  const named = namesOf(list)
+  const named = taskFinder(list)
   const unknown = new Set(list.flatMap(({ blockedBy }) => blockedBy.filter((ref) => !named(ref))))
   const existing = await existingTasks(ctx, organizationId, unknown)
-  const wrong: Wrong[] = []
+  const wrong: WrongReference[] = []
   const inPlan: { task: PlannedTask; blocker: PlannedTask }[] = []
   const onExisting: { taskId: string; blockedById: string }[] = []
   for (const task of list)
@@ -54,14 +54,14 @@ export async function dependenciesOf(
       else if (id) onExisting.push({ taskId: task.id, blockedById: id })
       else wrong.push({ task, i, ref })
     }
-  if (wrong.length > 0) throw refusalOf(list, wrong)
+  if (wrong.length > 0) throw wrongReferencesError(list, wrong)
   requireNoCircle(list, inPlan)
   const within = inPlan.map(({ task, blocker }) => ({ taskId: task.id, blockedById: blocker.id }))
   return { dependencies: [...within, ...onExisting], existing: [...new Set(existing.values())] }
 }
 
 /** Returns a function that finds a task of the plan by its ref, else by its title. Refs must be unique. */
-function namesOf(list: readonly PlannedTask[]): (ref: string) => PlannedTask | undefined {
+function taskFinder(list: readonly PlannedTask[]): (ref: string) => PlannedTask | undefined {
   const byRef = new Map<string, PlannedTask>()
   for (const task of list) {
     if (task.ref === undefined) continue
@@ -109,7 +109,7 @@ async function existingTasks(
 ): Promise<Map<string, string>> {
   const candidates = [...refs].flatMap((ref) => candidateOf(ref) ?? [])
   if (candidates.length === 0) return new Map()
-  await takeTurns(ctx, organizationId)
+  await lockTeam(ctx, organizationId)
   const rights = rightsOf(ctx.actor)
   const current = sql`${ctx.actor.organizationId}::uuid`
   const here = sql`${projects.organizationId} = ${current}`
@@ -137,7 +137,7 @@ async function existingTasks(
 }
 
 /** A reference that names no task. */
-interface Wrong {
+interface WrongReference {
   task: PlannedTask
   i: number
   ref: string
@@ -147,7 +147,7 @@ interface Wrong {
 const MOST_EXPLAINED = 3
 const MOST_POINTED_AT = 20
 
-function refusalOf(list: readonly PlannedTask[], wrong: readonly Wrong[]): AppError {
+function wrongReferencesError(list: readonly PlannedTask[], wrong: readonly WrongReference[]): AppError {
   const names = list.flatMap((task) => [...(task.ref === undefined ? [] : [task.ref]), task.title])
   const errors = wrong
     .slice(0, MOST_POINTED_AT)
@@ -158,7 +158,7 @@ function refusalOf(list: readonly PlannedTask[], wrong: readonly Wrong[]): AppEr
   return new AppError('invalid', message, { errors })
 }
 
-function wrongReference({ task: { title, at }, i, ref }: Wrong, nearest: string | undefined): FieldError {
+function wrongReference({ task: { title, at }, i, ref }: WrongReference, nearest: string | undefined): FieldError {
   const none = 'no task of this plan has this ref or title, and no existing task has this key.'
   const why = `${quote(title)} is blocked by ${quote(ref)}: ${none}`
   const message = nearest === undefined ? why : `${why} Did you mean ${quote(nearest)}?`
@@ -173,9 +173,9 @@ function nearestTo(ref: string, names: readonly string[]): string | undefined {
   const slips = (name: string): number => {
     const text = name.toLowerCase()
     const isPart = text.includes(wanted) || wanted.includes(text)
-    return isPart ? Math.abs(text.length - wanted.length) : distance(text, wanted, MOST_SLIPS)
+    return isPart ? Math.abs(text.length - wanted.length) : editDistance(text, wanted, MOST_TYPOS)
   }
-  const near = names.filter((name) => isNear(ref, name) || isNear(name, ref))
+  const near = names.filter((name) => isSimilar(ref, name) || isSimilar(name, ref))
   const [nearest] = near.map((name) => ({ name, slips: slips(name) })).toSorted((a, b) => a.slips - b.slips)
   return nearest?.name
 }
@@ -185,14 +185,14 @@ function requireNoCircle(
   pairs: readonly { task: PlannedTask; blocker: PlannedTask }[],
 ): void {
   const edges = pairs.map(({ task, blocker }) => ({ from: task.id, to: blocker.id }))
-  const circle = circleIn(edges)
+  const circle = findCycle(edges)
   for (const task of circle ? list.filter(({ id }) => circle.has(id)) : []) {
     const starts = edges.flatMap(({ from, to }) => (from === task.id ? [to] : []))
-    const way = wayTo(task.id, starts, edges)
+    const way = findPath(task.id, starts, edges)
     if (way)
       throw invalid(
         `${task.at}/blockedBy`,
-        `These tasks block each other: ${inWords(list, [task.id, ...way])}.`,
+        `These tasks block each other: ${circleInWords(list, [task.id, ...way])}.`,
         'cycle',
       )
   }
@@ -200,7 +200,7 @@ function requireNoCircle(
 
 const MOST_NAMED = 10
 
-function inWords(list: readonly PlannedTask[], way: readonly string[]): string {
+function circleInWords(list: readonly PlannedTask[], way: readonly string[]): string {
   const titles = way.map((id) => list.find((task) => task.id === id)?.title as string)
   if (titles.length <= MOST_NAMED) return titles.join(' → ')
   return [...titles.slice(0, MOST_NAMED - 1), `… (${titles.length - MOST_NAMED} more)`, ...titles.slice(-1)].join(' → ')

@@ -9,11 +9,11 @@ const DAY = 86_400_000
 const DEFAULT_DAYS = 56
 
 /** Returns, for each day, how many tasks the project had and how many of them were done. Days are in UTC. */
-export const progress = read(
+export const getProgress = read(
   'planning.progress',
   member('projects:read'),
   async (ctx, { ref, days: wanted = DEFAULT_DAYS }: ProgressQuery & { ref: string }): Promise<Progress> => {
-    const { id } = await projects.find(ctx, ref)
+    const { id } = await projects.findProject(ctx, ref)
     const today = Date.parse(`${ctx.now.slice(0, 10)}T00:00:00.000Z`)
     const date = (back: number) => new Date(today - back * DAY).toISOString().slice(0, 10)
     const from = date(wanted - 1)

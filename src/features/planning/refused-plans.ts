@@ -13,7 +13,7 @@ const KEEP_MINUTES = 10
 const MOST_KEPT = 5
 const MOST_CHARACTERS = 256_000
 
-const changing = member('tasks:write')
+const planWriteRule = member('tasks:write')
 const ACTION = 'planning.keepRefused'
 /** Longer than the 200 characters that callers may send as keys, so that they never collide. */
 const keyOf = (id: string): string => `plan ${id}`.padStart(250)
@@ -25,9 +25,9 @@ const isOwn = (ctx: Ctx) => and(eq(kept.credentialId, ctx.actor.credentialId ?? 
  * Stores the arguments of a refused call and returns their id: that of the call that they correct, or a new one.
  * Returns undefined if they are too long.
  */
-export const keepRefused = write(
+export const keepRefusedPlan = write(
   ACTION,
-  changing,
+  planWriteRule,
   async (ctx, { id = randomTail(LENGTH), args }: { id?: string; args: object }): Promise<string | undefined> => {
     const { credentialId } = ctx.actor
     if (!credentialId || JSON.stringify(args).length > MOST_CHARACTERS) return undefined
@@ -51,7 +51,7 @@ export const keepRefused = write(
 )
 
 /** Returns the arguments of a refused call of the same credential. */
-export const findRefused = read('planning.findRefused', changing, async (ctx, { id }: { id: string }) => {
+export const findRefusedPlan = read('planning.findRefused', planWriteRule, async (ctx, { id }: { id: string }) => {
   const [row] = idForm.test(id)
     ? await ctx.db
         .select({ args: kept.answer })

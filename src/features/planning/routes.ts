@@ -1,16 +1,16 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted, object } from '../../schema.ts'
 import { ProjectRef } from '../projects/schema.ts'
-import { at, epicsPath, InEpic, InStory, storiesPath } from '../stories/paths.ts'
+import { epicsPath, fillPath, InEpic, InStory, storiesPath } from '../stories/paths.ts'
 import { Epic, Story } from '../stories/schema.ts'
 import { TaskPage, TaskQuery } from '../tasks/lists/list-schema.ts'
 import { ref, Task, TaskChanged, TaskCreate, TaskDetail, TaskPatch } from '../tasks/schema.ts'
 import * as deletion from './deletion.ts'
 import * as nested from './nested.ts'
-import { progress } from './progress.ts'
+import { getProgress } from './progress.ts'
 import { PlanCreate, Progress, ProgressQuery, Tree } from './schema.ts'
 import * as planning from './service.ts'
-import { tree } from './tree.ts'
+import { getTree } from './tree.ts'
 
 const inTask = object({ ...InStory.properties, taskId: ref('The task') })
 /** The path already names the story, so a new task has no `storyId` in its body; in an update, `storyId` moves it. */
@@ -22,13 +22,16 @@ const NestedQuery = object(filters)
 const tasksPath = `${storiesPath}/:storyId/tasks` as const
 export const planningRoutes = (http: Http) =>
   http
-    .get('/api/projects/:slug/tree', ({ ctx, params }) => tree(ctx, { ref: params.slug }), {
-      ...on(tree, 'Get the structure of a project: epics, stories, tasks'),
+    .get('/api/projects/:slug/tree', ({ ctx, params }) => getTree(ctx, { ref: params.slug }), {
+      ...on(getTree, 'Get the structure of a project: epics, stories, tasks'),
       params: ProjectRef,
       response: Tree,
     })
-    .get('/api/projects/:slug/progress', ({ ctx, params, query }) => progress(ctx, { ...query, ref: params.slug }), {
-      ...on(progress, 'Get the number of tasks of a project on each day, and how many were done by people and agents'),
+    .get('/api/projects/:slug/progress', ({ ctx, params, query }) => getProgress(ctx, { ...query, ref: params.slug }), {
+      ...on(
+        getProgress,
+        'Get the number of tasks of a project on each day, and how many were done by people and agents',
+      ),
       params: ProjectRef,
       query: ProgressQuery,
       response: Progress,
@@ -76,7 +79,7 @@ export const planningRoutes = (http: Http) =>
     .post(
       tasksPath,
       async ({ ctx, params, body, set }) =>
-        created(set, at(tasksPath, params), await nested.createTask(ctx, { ...body, ...params })),
+        respondCreated(set, fillPath(tasksPath, params), await nested.createTask(ctx, { ...body, ...params })),
       {
         ...on(nested.createTask, 'Create a task in a story'),
         params: InStory,

@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox'
-import { Party } from '../../records/party.ts'
-import { priorities, statuses } from '../../records/work.ts'
+import { priorities, statuses } from '../../records/task-states.ts'
+import { UserOrAgent } from '../../records/user-or-agent.ts'
 import { array, bool, id, int, nullable, object, oneOf, optional, type Static, text, title } from '../../schema.ts'
 import { itemTitle } from '../stories/schema.ts'
 import { Lease } from '../tasks/schema.ts'
 
-const described = {
+const planItemFields = {
   title: itemTitle,
   description: optional(text(50_000)),
   priority: optional(oneOf(priorities, { description: 'Default: medium' })),
@@ -15,7 +15,7 @@ export const PlanTask = object({
   ref: optional(
     text(40, { minLength: 1, description: 'A name of your choice, for use in blockedBy', example: 'lock' }),
   ),
-  ...described,
+  ...planItemFields,
   labels: optional(array(title(50), 50, { uniqueItems: true })),
   estimate: optional(int({ max: 10_000 })),
   acceptance: optional(array(title(500), 50)),
@@ -27,12 +27,12 @@ export const PlanTask = object({
   ),
 })
 export const PlanStory = object({
-  ...described,
+  ...planItemFields,
   points: optional(int({ max: 1000 })),
   tasks: optional(array(PlanTask, 200)),
 })
 export const PlanEpic = object({
-  ...described,
+  ...planItemFields,
   stories: optional(array(PlanStory, 100)),
   tasks: optional(
     array(PlanTask, 200, { description: 'Tasks without a story: they get one with the title of the epic' }),
@@ -58,7 +58,7 @@ const TreeTask = object({
   key: text(20, { example: 'TUT-42' }),
   parentId: nullable(id()),
   estimate: nullable(int({ example: 3 })),
-  assignee: nullable(Party),
+  assignee: nullable(UserOrAgent),
   lease: nullable(Lease),
   byAgent: optional(bool({ description: 'true if it is done, by an agent' })),
   blockedBy: Type.Array(text(20, { example: 'TUT-41' }), {

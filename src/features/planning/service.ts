@@ -3,30 +3,30 @@ import { write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { anyOf, idList, newId } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
-import { nameChanged } from '../../records/changed.ts'
 import { lastPosition } from '../../records/positions.ts'
-import type { Priority } from '../../records/work.ts'
+import { emitChanged } from '../../records/synced-changes.ts'
+import type { Priority } from '../../records/task-states.ts'
 import { epics, stories } from '../stories/table.ts'
 import { addDependencies, nameDependencies } from '../tasks/dependencies/dependencies.ts'
 import { lockNeighbours } from '../tasks/dependencies/neighbours.ts'
-import { projectFor, takeNumbers } from '../tasks/places.ts'
+import { findPlanningProject, takeNumbers } from '../tasks/places.ts'
 import { tasks } from '../tasks/table.ts'
 import { planCreated } from './events.ts'
-import { dependenciesOf } from './plan-dependencies.ts'
+import { resolveDependencies } from './plan-dependencies.ts'
 import type { PlanCreate, Tree } from './schema.ts'
-import { treeOf } from './tree.ts'
+import { buildTree } from './tree.ts'
 
 /** Creates epics, stories, tasks and their dependencies, all or nothing. */
 export const createPlan = write(
   'planning.createPlan',
   member('tasks:write'),
   async (ctx, { ref, ...plan }: PlanCreate & { ref?: string }): Promise<Tree> => {
-    const project = await projectFor(ctx, ref)
+    const project = await findPlanningProject(ctx, ref)
     const flat = flatten(plan)
     checkSize(flat)
     // Numbers first: they lock the project, which must be locked before the team.
     const first = await takeNumbers(ctx, project.id, flat.tasks.length)
-    const { dependencies, existing } = await dependenciesOf(ctx, project, flat.tasks)
+    const { dependencies, existing } = await resolveDependencies(ctx, project, flat.tasks)
     const shared = {
       organizationId: project.organizationId,
       projectId: project.id,
@@ -54,7 +54,7 @@ export const createPlan = write(
       await lockNeighbours(ctx, anyOf(tasks.id, idList(flat.tasks.map(({ id }) => id))), existing)
     nameDependencies(ctx, shared, await addDependencies(ctx, dependencies))
     for (const [kind, rows] of Object.entries({ epic: flat.epics, story: flat.stories, task: flat.tasks }))
-      nameChanged(
+      emitChanged(
         ctx,
         kind,
         shared,
@@ -66,7 +66,7 @@ export const createPlan = write(
       projectId: project.id,
       data: { epics: flat.epics.length, stories: flat.stories.length, tasks: flat.tasks.length },
     })
-    return treeOf(
+    return buildTree(
       ctx,
       project,
       flat.epics.map(({ id }) => id),

@@ -3,8 +3,8 @@ import { invalid } from '../../errors.ts'
 import { acceptance, blockedBy, priority, project, tags } from '../../mcp/arguments.ts'
 import { tool } from '../../mcp/tool.ts'
 import { array, jsonObject, object, optional, type Static, text } from '../../schema.ts'
-import { quoted } from '../../text/quoted.ts'
-import { findRefused, keepRefused } from './refused-plans.ts'
+import { quoteText } from '../../text/quoting.ts'
+import { findRefusedPlan, keepRefusedPlan } from './refused-plans.ts'
 import { type PlanCreate, PlanEpic, PlanStory, PlanTask, type Tree, type TreeTask } from './schema.ts'
 import * as planning from './service.ts'
 
@@ -34,24 +34,25 @@ const listedAs = {
   ),
 }
 
-const labelled = ({ tags, ...task }: Static<typeof Task>) => ({ ...task, labels: tags })
+const withLabels = ({ tags, ...task }: Static<typeof Task>) => ({ ...task, labels: tags })
 const epicsOf = (epics: Static<typeof Epic>[]): PlanCreate['epics'] =>
   epics.map((epic) => ({
     ...epic,
-    tasks: epic.tasks?.map(labelled),
-    stories: epic.stories?.map((story) => ({ ...story, tasks: story.tasks?.map(labelled) })),
+    tasks: epic.tasks?.map(withLabels),
+    stories: epic.stories?.map((story) => ({ ...story, tasks: story.tasks?.map(withLabels) })),
   }))
 
 /**
  * The keys of the tasks, which are numbered in the order of the plan: a range for each story, and the tasks that can be
  * started now.
  */
-const keys = ({ epics }: Tree) => {
+const planKeys = ({ epics }: Tree) => {
   const stories = epics.flatMap((epic) => epic.stories)
   const tasks = stories.flatMap((story) => story.tasks)
   return {
     tasks: range(tasks),
-    stories: stories.length > 1 ? stories.map(({ title, tasks }) => `${range(tasks) ?? 'none'} ${quoted(title)}`) : [],
+    stories:
+      stories.length > 1 ? stories.map(({ title, tasks }) => `${range(tasks) ?? 'none'} ${quoteText(title)}`) : [],
     ready: tasks
       .filter(({ blockedBy }) => blockedBy.length === 0)
       .slice(0, READY)
@@ -81,13 +82,13 @@ export const planningTools = [
       fix: optional(jsonObject()),
     }),
     listedAs,
-    correction: { id: 'plan', changes: 'fix', keep: keepRefused, find: findRefused },
+    correction: { id: 'plan', changes: 'fix', keep: keepRefusedPlan, find: findRefusedPlan },
     action: planning.createPlan,
     with: ({ project, epics }) => {
       if (!epics)
         throw invalid('/epics', 'Send epics for a new plan, or plan and fix to correct a refused one.', 'required')
       return { ref: project, epics: epicsOf(epics) }
     },
-    show: keys,
+    show: planKeys,
   }),
 ]

@@ -5,7 +5,7 @@ import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { prepareForms } from '../../db/session.ts'
 import { mayRead } from '../../records/readable.ts'
-import type { Priority, Status } from '../../records/work.ts'
+import type { Priority, Status } from '../../records/task-states.ts'
 import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
@@ -16,10 +16,10 @@ import { taskCounts, taskDependencies, tasks } from '../tasks/table.ts'
 import type { Tree, TreeEpic, TreeStory, TreeTask } from './schema.ts'
 
 /** Returns the structure of a project, read in one query. */
-export const tree = read(
+export const getTree = read(
   'planning.tree',
   member('projects:read'),
-  async (ctx, { ref }: { ref: string }): Promise<Tree> => treeOf(ctx, await projects.find(ctx, ref)),
+  async (ctx, { ref }: { ref: string }): Promise<Tree> => buildTree(ctx, await projects.findProject(ctx, ref)),
 )
 
 /** Trees are built in memory, at about 6 µs per entry. */
@@ -45,7 +45,10 @@ async function blockersOf(ctx: Ctx, ids: readonly string[]): Promise<Map<string,
 }
 
 /** Returns who these tasks are assigned to and who holds them. */
-async function partiesOf(ctx: Ctx, ids: readonly string[]): Promise<Map<string, Pick<TreeTask, 'assignee' | 'lease'>>> {
+async function assigneesAndLeases(
+  ctx: Ctx,
+  ids: readonly string[],
+): Promise<Map<string, Pick<TreeTask, 'assignee' | 'lease'>>> {
   if (ids.length === 0) return new Map()
   const rows = await selectItems(ctx).where(anyOf(tasks.id, idList(ids)))
   return new Map(
@@ -114,7 +117,7 @@ async function countEntries(ctx: Ctx, projectId: string): Promise<number> {
 }
 
 /** Builds the tree of these epics only, or of the whole project. */
-export async function treeOf(ctx: Ctx, project: Project, only?: readonly string[]): Promise<Tree> {
+export async function buildTree(ctx: Ctx, project: Project, only?: readonly string[]): Promise<Tree> {
   const values = { projectId: project.id, only: only && idList(only) }
   const rows = await selectEntries(ctx.db, { some: only !== undefined }, values)
   const total = rows.length < MOST_ENTRIES ? rows.length : await countEntries(ctx, project.id)
@@ -122,7 +125,7 @@ export async function treeOf(ctx: Ctx, project: Project, only?: readonly string[
     ctx,
     rows.flatMap(({ id, blocked }) => (blocked ? [id] : [])),
   )
-  const parties = await partiesOf(
+  const parties = await assigneesAndLeases(
     ctx,
     rows.flatMap(({ id, someone }) => (someone ? [id] : [])),
   )
@@ -130,7 +133,7 @@ export async function treeOf(ctx: Ctx, project: Project, only?: readonly string[
   // Epics, stories and tasks need the same scope. Without it, the tree only contains their number.
   const shown = mayRead(ctx, 'task') ? rows : []
   const found: Tree = {
-    project: { id, ...projects.namesFor(ctx, project), key },
+    project: { id, ...projects.projectNamesFor(ctx, project), key },
     epics: [],
     tasks: [],
     left: Math.max(0, total - shown.length),

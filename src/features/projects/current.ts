@@ -22,16 +22,16 @@ const createProject: WayOut = {
  * `session`: the work session that the call names.
  */
 export async function projectOf(ctx: Ctx, ref: string | undefined, session?: string): Promise<Project | undefined> {
-  if (ref !== undefined) return projects.find(ctx, ref)
+  if (ref !== undefined) return projects.findProject(ctx, ref)
   const found = await defaultProject(ctx, session)
-  if (!found && (await worksSomewhere(ctx))) throw await unnamedProject(ctx)
+  if (!found && (await mayWorkInProject(ctx))) throw await projectRequired(ctx)
   return found
 }
 
 /** Like `projectOf`, for records that must belong to a project. */
 export async function requireProject(ctx: Ctx, ref: string | undefined): Promise<Project> {
   const project = await projectOf(ctx, ref)
-  if (!project) throw await unnamedProject(ctx)
+  if (!project) throw await projectRequired(ctx)
   return project
 }
 
@@ -39,7 +39,7 @@ export async function requireProject(ctx: Ctx, ref: string | undefined): Promise
  * Returns true if the caller may be a window of its token that works in a project. Without a project, its records would
  * go to the team, where that window does not look for them.
  */
-const worksSomewhere = async (ctx: Ctx): Promise<boolean> =>
+const mayWorkInProject = async (ctx: Ctx): Promise<boolean> =>
   ctx.actor.kind === 'mcp_token' && ctx.connection === undefined
     ? Boolean((await sessionOf(ctx, { active: 'worker' }))?.projectId)
     : false
@@ -47,8 +47,8 @@ const worksSomewhere = async (ctx: Ctx): Promise<boolean> =>
 const MOST_KEYS = 12
 
 /** Returns the error for a call that must name a project. It lists the keys of the caller's projects. */
-async function unnamedProject(ctx: Ctx): Promise<AppError> {
-  const keys = (await projects.listRecent(ctx, MOST_KEYS + 1)).map(({ key }) => key)
+async function projectRequired(ctx: Ctx): Promise<AppError> {
+  const keys = (await projects.listRecentProjects(ctx, MOST_KEYS + 1)).map(({ key }) => key)
   const some = keys.slice(0, MOST_KEYS).join(', ')
   const listed = keys.length > MOST_KEYS ? `${some} and more` : some
   const message = listed ? `Specify the project, for example by its key: ${listed}.` : 'Create a project first.'
@@ -72,16 +72,16 @@ export const projectFilter = async (
   ctx: Ctx,
   { projectId: id, mustExist }: ProjectFilter,
 ): Promise<string | undefined> =>
-  id === undefined || (isId(id) && !mustExist) ? id : (await projects.find(ctx, id)).id
+  id === undefined || (isId(id) && !mustExist) ? id : (await projects.findProject(ctx, id)).id
 
 /** Like `projectFilter`; also returns the project if it is visible, for its permissions. */
-export async function filteredProject(
+export async function projectFilterWithProject(
   ctx: Ctx,
   { projectId: id, mustExist }: ProjectFilter,
 ): Promise<{ id?: string; project?: Project }> {
   if (id === undefined) return {}
-  if (isId(id) && !mustExist) return { id, project: await ifThere(ctx, id) }
-  const project = await projects.find(ctx, id)
+  if (isId(id) && !mustExist) return { id, project: await findProjectIfVisible(ctx, id) }
+  const project = await projects.findProject(ctx, id)
   return { id: project.id, project }
 }
 
@@ -91,7 +91,10 @@ export async function filteredProject(
  */
 export async function defaultProject(ctx: Ctx, session?: string): Promise<Project | undefined> {
   if (ctx.actor.kind !== 'mcp_token') return undefined
-  return (await ifThere(ctx, (await workerSession(ctx, session))?.projectId)) ?? ifThere(ctx, ctx.actor.projectId)
+  return (
+    (await findProjectIfVisible(ctx, (await workerSession(ctx, session))?.projectId)) ??
+    findProjectIfVisible(ctx, ctx.actor.projectId)
+  )
 }
 
 /** Returns the session that the call names, if its own worker names it; else the active one of its connection. */
@@ -102,9 +105,9 @@ async function workerSession(ctx: Ctx, ref: string | undefined): Promise<WorkSes
 }
 
 /** Returns undefined instead of throwing not_found, because the caller did not name the project in this call. */
-export async function ifThere(ctx: Ctx, id: string | null | undefined): Promise<Project | undefined> {
+export async function findProjectIfVisible(ctx: Ctx, id: string | null | undefined): Promise<Project | undefined> {
   if (!id) return undefined
-  return projects.find(ctx, id).catch((error: unknown) => {
+  return projects.findProject(ctx, id).catch((error: unknown) => {
     if (error instanceof AppError && error.code === 'not_found') return undefined
     throw error
   })

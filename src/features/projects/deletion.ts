@@ -4,14 +4,14 @@ import { currentOrganization } from '../../auth/actor.ts'
 import { member, requireRole } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { notFound } from '../../errors.ts'
-import { requireRestorer } from '../../records/restoring.ts'
-import { byReference, deletedLately } from '../../records/rows.ts'
+import { requireRestorer } from '../../records/restore-rights.ts'
+import { findByReference, isRecentlyDeleted } from '../../records/rows.ts'
 import { requirePlanRoom } from '../organizations/plans.ts'
-import { ifThere } from './current.ts'
+import { findProjectIfVisible } from './current.ts'
 import { projectDeleted, projectRestored } from './events.ts'
-import { changeInside } from './inside.ts'
-import { freeKey, freeSlug, takeTurns } from './names.ts'
-import { about, change, isOfCaller, ours, visible } from './rows.ts'
+import { freeKey, freeSlug, lockTeam } from './names.ts'
+import { changeProjectRecords } from './project-records.ts'
+import { changeProject, findOwnProject, isProjectOfCaller, projectColumns, projectEvent } from './rows.ts'
 import type { Project } from './schema.ts'
 import { archive } from './service.ts'
 import { projects } from './table.ts'
@@ -21,10 +21,10 @@ export const remove = write(
   'projects.remove',
   member('projects:write'),
   async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
-    const before = await ours(ctx, ref, 'Deleting this project')
+    const before = await findOwnProject(ctx, ref, 'Deleting this project')
     const gone = { deletedAt: ctx.now, updatedAt: ctx.now }
-    await changeInside(ctx, before, gone, (table) => isNull(table.deletedAt))
-    ctx.emit(projectDeleted, about(await change(ctx, before, gone)))
+    await changeProjectRecords(ctx, before, gone, (table) => isNull(table.deletedAt))
+    ctx.emit(projectDeleted, projectEvent(await changeProject(ctx, before, gone)))
     return { id: before.id, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -35,35 +35,35 @@ export const restore = write(
   'projects.restore',
   member('projects:write'),
   async (ctx, { ref }: { ref: string }): Promise<Project> => {
-    const there = await ifThere(ctx, ref)
+    const there = await findProjectIfVisible(ctx, ref)
     if (there) return archive(ctx, { ref: there.id, restore: true })
-    const { deletedAt, ...before } = await deletedOne(ctx, ref)
+    const { deletedAt, ...before } = await findDeletedProject(ctx, ref)
     requireRole(ctx.actor, before.organizationId, 'member', 'Restoring a deleted project')
     await requireRestorer(ctx, { ...before, deletedAt }, projectDeleted, 'Restoring a deleted project')
     checkVersion(ctx, before)
-    await takeTurns(ctx, before.organizationId)
+    await lockTeam(ctx, before.organizationId)
     await requirePlanRoom(ctx, before.organizationId, 'projects')
-    const names = await freeNames(ctx, before)
-    await changeInside(ctx, before, { deletedAt: null }, (table) => eq(table.deletedAt, deletedAt))
-    const after = await change(ctx, before, { ...names, deletedAt: null })
-    ctx.emit(projectRestored, about(after, { deletedAt }))
+    const names = await availableNames(ctx, before)
+    await changeProjectRecords(ctx, before, { deletedAt: null }, (table) => eq(table.deletedAt, deletedAt))
+    const after = await changeProject(ctx, before, { ...names, deletedAt: null })
+    ctx.emit(projectRestored, projectEvent(after, { deletedAt }))
     return after
   },
   { idempotent: true, versioned: true },
 )
 
 /** Finds a deleted project by id; or by slug or key, the most recently deleted one in the current team. */
-async function deletedOne(ctx: Ctx, ref: string): Promise<Project & { deletedAt: string }> {
+async function findDeletedProject(ctx: Ctx, ref: string): Promise<Project & { deletedAt: string }> {
   const rights = rightsOf(ctx.actor)
   const select = (match: SQL | undefined) =>
     ctx.db
-      .select({ ...visible, deletedAt: sql<string>`${projects.deletedAt}`.mapWith(projects.deletedAt) })
+      .select({ ...projectColumns, deletedAt: sql<string>`${projects.deletedAt}`.mapWith(projects.deletedAt) })
       .from(projects)
-      .where(and(match, deletedLately(projects.deletedAt, ctx.now), isOfCaller(rights)))
+      .where(and(match, isRecentlyDeleted(projects.deletedAt, ctx.now), isProjectOfCaller(rights)))
       .orderBy(desc(projects.deletedAt))
       .limit(1)
       .for('update')
-  const found = await byReference(ref, {
+  const found = await findByReference(ref, {
     id: (id) => select(eq(projects.id, id)),
     name: (name) =>
       select(
@@ -79,7 +79,7 @@ async function deletedOne(ctx: Ctx, ref: string): Promise<Project & { deletedAt:
 }
 
 /** Returns the old slug and key, or new ones if another project has taken them meanwhile. */
-async function freeNames(
+async function availableNames(
   ctx: Ctx,
   { organizationId, slug, key, name }: Project,
 ): Promise<Pick<Project, 'slug' | 'key'>> {

@@ -1,47 +1,47 @@
-import { define, number, text, texts } from '../../events/catalogue.ts'
+import { defineEvent, number, text, texts } from '../../events/catalogue.ts'
 import { nullable, optional } from '../../schema.ts'
 
-export { recordsChanged } from '../../records/changed.ts'
 export { projectReordered } from '../../records/positions.ts'
+export { recordsChanged } from '../../records/synced-changes.ts'
 
 /** A project decides who sees the records in it, so every change of it may change visibility. */
 const ofProject = { kind: 'project', changes: 'visibility', live: true, many: true } as const
-const shown = { name: text, slug: text, version: number } as const
+const projectData = { name: text, slug: text, version: number } as const
 
-export const projectCreated = define('project.created', {
+export const projectCreated = defineEvent('project.created', {
   ...ofProject,
   description: 'A project was created',
-  data: shown,
+  data: projectData,
 })
-export const projectUpdated = define('project.updated', {
+export const projectUpdated = defineEvent('project.updated', {
   ...ofProject,
   description: 'A project changed',
-  data: { ...shown, fields: texts },
+  data: { ...projectData, fields: texts },
 })
-export const projectArchived = define('project.archived', {
+export const projectArchived = defineEvent('project.archived', {
   ...ofProject,
   description: 'A project was archived',
-  data: shown,
+  data: projectData,
 })
-export const projectDeleted = define('project.deleted', {
+export const projectDeleted = defineEvent('project.deleted', {
   ...ofProject,
   deletes: true,
   description: 'A project was deleted',
-  data: shown,
+  data: projectData,
 })
-export const projectRestored = define('project.restored', {
+export const projectRestored = defineEvent('project.restored', {
   ...ofProject,
   description: 'A project was restored, from the archive or after deletion',
-  data: { ...shown, deletedAt: optional(text) },
+  data: { ...projectData, deletedAt: optional(text) },
 })
-export const projectShared = define('project.shared', {
+export const projectShared = defineEvent('project.shared', {
   ...ofProject,
   description:
     'A project was shared with its team, put into a workspace, or moved; `from` is the team it was moved from',
-  data: { ...shown, visibility: optional(text), workspaceId: optional(nullable(text)), from: optional(text) },
+  data: { ...projectData, visibility: optional(text), workspaceId: optional(nullable(text)), from: optional(text) },
 })
-export const projectUnshared = define('project.unshared', {
+export const projectUnshared = defineEvent('project.unshared', {
   ...ofProject,
   description: 'A project was unshared: its earlier visibility was restored, and it left its workspace',
-  data: shown,
+  data: projectData,
 })

@@ -2,11 +2,11 @@ import type { Feature } from '../../feature.ts'
 import { callersProject } from '../../mcp/hooks.ts'
 import { defaultProject } from './current.ts'
 import * as events from './events.ts'
-import { countInWorkspaces, leaveWorkspace } from './in-workspaces.ts'
 import { countForPlan } from './names.ts'
 import { projectRecord } from './record.ts'
 import { projectRoutes } from './routes.ts'
 import { projectTools } from './tools.ts'
+import { countInWorkspaces, leaveWorkspace } from './workspace-projects.ts'
 
 export const projects: Feature = {
   events: Object.values(events),

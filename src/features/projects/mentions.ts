@@ -6,7 +6,7 @@ import { users } from '../users/table.ts'
 import { readersOf } from './readers.ts'
 
 /** `@ada`, but not the middle of `ada@example.com` or of a path. */
-const mention = /(?<![\p{L}\p{N}_@./-])@([a-z0-9](?:-?[a-z0-9]){0,62})(?![\p{L}\p{N}_])/giu
+const mentionPattern = /(?<![\p{L}\p{N}_@./-])@([a-z0-9](?:-?[a-z0-9]){0,62})(?![\p{L}\p{N}_])/giu
 const MOST = 20
 
 interface MentionScope {
@@ -16,19 +16,19 @@ interface MentionScope {
 }
 
 /** Notifies the people that a text mentions, if they can see its project or are members of its team. */
-export async function tellMentioned(
+export async function notifyMentioned(
   ctx: Ctx,
   place: MentionScope,
   text: string,
   notice: Omit<Notice, 'userId' | 'reason'>,
 ): Promise<void> {
-  const readers = await mentioned(ctx, place, text)
+  const readers = await findMentioned(ctx, place, text)
   await notify(ctx, ...readers.map((userId) => ({ ...notice, userId, reason: 'mention' })))
 }
 
 /** Returns the people that a text mentions and who can see it, except the caller. */
-export async function mentioned(ctx: Ctx, place: MentionScope, text: string): Promise<string[]> {
-  const handles = new Set(Array.from(text.matchAll(mention), ([, handle]) => (handle as string).toLowerCase()))
+export async function findMentioned(ctx: Ctx, place: MentionScope, text: string): Promise<string[]> {
+  const handles = new Set(Array.from(text.matchAll(mentionPattern), ([, handle]) => (handle as string).toLowerCase()))
   if (handles.size === 0) return []
   const named = await ctx.db
     .select({ id: users.id })

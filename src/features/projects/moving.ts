@@ -1,16 +1,16 @@
 import { type Ctx, write } from '../../action.ts'
-import { member, refuse, requireRole } from '../../auth/policy.ts'
+import { member, requireRole, throwIfRefused } from '../../auth/policy.ts'
 import { notFound } from '../../errors.ts'
 import { requirePlanRoom } from '../organizations/plans.ts'
 import { projectShared } from './events.ts'
 import { projectMoved } from './hooks.ts'
-import { changeInside } from './inside.ts'
-import { freeKey, freeSlug, takeTurns } from './names.ts'
+import { freeKey, freeSlug, lockTeam } from './names.ts'
+import { changeProjectRecords } from './project-records.ts'
 import { moveRefusal } from './refusals.ts'
-import { about, change, ours } from './rows.ts'
+import { changeProject, findOwnProject, projectEvent } from './rows.ts'
 import type { Project, ProjectMove } from './schema.ts'
 import { update } from './service.ts'
-import { partIn } from './sharing.ts'
+import { findTeamRole } from './sharing.ts'
 
 /** Changes the given fields of a project; `organizationId` moves it to another team. */
 export const patch = write(
@@ -30,13 +30,13 @@ export const patch = write(
  * visibility, and leaves its workspace unless the other team may write there too.
  */
 async function move(ctx: Ctx, ref: string, organizationId: string): Promise<Project> {
-  const before = await ours(ctx, ref, 'Moving this project')
+  const before = await findOwnProject(ctx, ref, 'Moving this project')
   if (organizationId === before.organizationId) return before
   if (!ctx.actor.memberships.has(organizationId)) throw notFound('organization', organizationId)
-  refuse(moveRefusal(ctx, before))
+  throwIfRefused(moveRefusal(ctx, before))
   requireRole(ctx.actor, organizationId, 'member', 'Moving a project to that team')
   const stays = await staysInWorkspace(ctx, before, organizationId)
-  await takeTurns(ctx, organizationId)
+  await lockTeam(ctx, organizationId)
   await requirePlanRoom(ctx, organizationId, 'projects')
   const placed = {
     organizationId,
@@ -44,14 +44,14 @@ async function move(ctx: Ctx, ref: string, organizationId: string): Promise<Proj
     key: await freeKey(ctx, organizationId, before.name),
     ...(!stays && { workspaceId: null }),
   }
-  await changeInside(ctx, { ...before, organizationId }, { organizationId })
+  await changeProjectRecords(ctx, { ...before, organizationId }, { organizationId })
   await projectMoved.call(ctx, { projectId: before.id, organizationId })
-  const moved = await change(ctx, before, placed)
-  ctx.emit(projectShared, about(moved, { from: before.organizationId }))
+  const moved = await changeProject(ctx, before, placed)
+  ctx.emit(projectShared, projectEvent(moved, { from: before.organizationId }))
   return moved
 }
 
 async function staysInWorkspace(ctx: Ctx, { workspaceId }: Project, organizationId: string): Promise<boolean> {
-  const part = workspaceId === null ? undefined : await partIn(ctx, workspaceId, organizationId)
+  const part = workspaceId === null ? undefined : await findTeamRole(ctx, workspaceId, organizationId)
   return part !== undefined && part.role !== 'viewer' && part.status === 'active'
 }

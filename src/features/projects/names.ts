@@ -1,21 +1,21 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { AppError } from '../../errors.ts'
-import { slugify, untaken } from '../../text/text.ts'
+import { slugify, uniqueSlug } from '../../text/text.ts'
 import { planUsage } from '../organizations/hooks.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from './table.ts'
 
 /** Slugs and keys are unique in an organization among projects that are not deleted. */
-const live = isNull(projects.deletedAt)
+const isNotDeleted = isNull(projects.deletedAt)
 
 /** Archived projects count too: their records stay. */
 export const countForPlan = planUsage.handle((ctx, { organizationId, limit }) =>
-  limit === 'projects' ? ctx.db.$count(projects, and(eq(projects.organizationId, organizationId), live)) : 0,
+  limit === 'projects' ? ctx.db.$count(projects, and(eq(projects.organizationId, organizationId), isNotDeleted)) : 0,
 )
 
 /** Locks the team, so that concurrent callers choose slugs and keys, or change dependencies, one after another. */
-export const takeTurns = (ctx: Ctx, organizationId: string) =>
+export const lockTeam = (ctx: Ctx, organizationId: string) =>
   ctx.db
     .select({ id: organizations.id })
     .from(organizations)
@@ -27,8 +27,8 @@ export async function freeSlug(ctx: Ctx, organizationId: string, name: string): 
   const rows = await ctx.db
     .select({ slug: projects.slug })
     .from(projects)
-    .where(and(eq(projects.organizationId, organizationId), live, sql`${projects.slug} like ${`${base}%`}`))
-  return untaken(base, new Set(rows.map((r) => r.slug)))
+    .where(and(eq(projects.organizationId, organizationId), isNotDeleted, sql`${projects.slug} like ${`${base}%`}`))
+  return uniqueSlug(base, new Set(rows.map((r) => r.slug)))
 }
 
 /** Uses the initials of the name's words, or its first letters: `Tutti` → TUT, `Tutti Server` → TS, then TSA, TSB … */
@@ -36,7 +36,7 @@ export async function freeKey(ctx: Ctx, organizationId: string, name: string, wa
   const rows = await ctx.db
     .select({ key: projects.key })
     .from(projects)
-    .where(and(eq(projects.organizationId, organizationId), live))
+    .where(and(eq(projects.organizationId, organizationId), isNotDeleted))
   const taken = new Set(rows.map((r) => r.key))
   if (wanted) {
     if (taken.has(wanted)) throw new AppError('conflict.exists', `The key ${wanted} is taken in this organization.`)

@@ -4,14 +4,14 @@ import {
   type Permission,
   permissionOf,
   type Refusal,
-  refusalOf,
-  refuse,
   roleRefusal,
   roleRefusalOn,
+  ruleRefusal,
+  throwIfRefused,
 } from '../../auth/policy.ts'
 import type { WayOut } from '../../errors.ts'
-import { named } from '../../text/quoted.ts'
-import { namesFor, ownRefusal } from './rows.ts'
+import { quoteName } from '../../text/quoting.ts'
+import { ownRefusal, projectNamesFor } from './rows.ts'
 import type { Project, projectActions } from './schema.ts'
 import { gatekeeperRefusal } from './workflow/workflow-settings.ts'
 
@@ -24,13 +24,13 @@ type Writable = Pick<
 export function openProjectRefusal(ctx: Ctx, project: Writable, what: string): Refusal | undefined {
   const byRole = roleRefusalOn(ctx.actor, project, 'member', what)
   if (byRole || project.status !== 'archived') return byRole
-  const { name, slug } = namesFor(ctx, project)
+  const { name, slug } = projectNamesFor(ctx, project)
   const restore: WayOut = {
     tool: 'archive_project',
     route: `POST /api/projects/${slug}/restore`,
     command: `tutti projects restore ${slug}`,
   }
-  return { code: 'conflict', detail: `${named(name)} is archived. Restore it first.`, details: { next: [restore] } }
+  return { code: 'conflict', detail: `${quoteName(name)} is archived. Restore it first.`, details: { next: [restore] } }
 }
 
 /** Moving a project affects everyone's work, and the old team cannot undo it. */
@@ -40,8 +40,8 @@ export const moveRefusal = (
 ): Refusal | undefined => roleRefusal(actor, organizationId, 'admin', 'Moving a project to another team')
 
 /** Returns what the caller may do with a project, for surfaces that offer actions. */
-export const can = (ctx: Ctx, project: Project): Record<(typeof projectActions)[number], Permission> => {
-  const byPolicy = refusalOf(ctx.actor, member('projects:write'), 'projects.update', ctx.app.clock)
+export const projectPermissions = (ctx: Ctx, project: Project): Record<(typeof projectActions)[number], Permission> => {
+  const byPolicy = ruleRefusal(ctx.actor, member('projects:write'), 'projects.update', ctx.app.clock)
   const byRole = (what: string) => permissionOf(byPolicy ?? ownRefusal(ctx, project, what))
   return {
     archive: permissionOf(byPolicy ?? roleRefusalOn(ctx.actor, project, 'member', 'Changing this project')),
@@ -55,4 +55,4 @@ export const can = (ctx: Ctx, project: Project): Record<(typeof projectActions)[
 }
 
 export const requireOpenProject = (ctx: Ctx, project: Writable, what: string): void =>
-  refuse(openProjectRefusal(ctx, project, what))
+  throwIfRefused(openProjectRefusal(ctx, project, what))

@@ -1,7 +1,6 @@
-import { created, type Http, namedTeam, on } from '../../http/context.ts'
+import { type Http, on, requestedTeam, respondCreated } from '../../http/context.ts'
 import { Deleted, id, object, text } from '../../schema.ts'
 import { remove, restore } from './deletion.ts'
-import * as inWorkspaces from './in-workspaces.ts'
 import { patch } from './moving.ts'
 import {
   Project,
@@ -20,17 +19,18 @@ import {
 } from './schema.ts'
 import * as projects from './service.ts'
 import * as sharing from './sharing.ts'
+import * as inWorkspaces from './workspace-projects.ts'
 
 export const projectRoutes = (http: Http) =>
   http
-    .get('/api/projects', ({ ctx, query, request }) => projects.list(ctx, { ...namedTeam(request), ...query }), {
+    .get('/api/projects', ({ ctx, query, request }) => projects.list(ctx, { ...requestedTeam(request), ...query }), {
       ...on(projects.list, 'List the projects of all your teams, or of one'),
       query: ProjectsQuery,
       response: ProjectPage,
     })
     .post(
       '/api/projects',
-      async ({ ctx, body, set }) => created(set, '/api/projects', await projects.create(ctx, body)),
+      async ({ ctx, body, set }) => respondCreated(set, '/api/projects', await projects.create(ctx, body)),
       {
         ...on(projects.create, 'Create a project'),
         body: ProjectCreate,

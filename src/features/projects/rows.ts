@@ -2,18 +2,25 @@ import { desc, eq, isNull, ne, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { limitRefusal } from '../../auth/limit.ts'
-import { atLeast, type Refusal, refuse, requireRoleOn, roleRefusal, roleRefusalOn } from '../../auth/policy.ts'
+import {
+  isAtLeast,
+  type Refusal,
+  requireRoleOn,
+  roleRefusal,
+  roleRefusalOn,
+  throwIfRefused,
+} from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { mayRead } from '../../records/readable.ts'
-import { byReference, changeVersioned, idStarts } from '../../records/rows.ts'
+import { findByReference, idStartsWith, updateVersioned } from '../../records/rows.ts'
 import { workspaces } from '../workspaces/table.ts'
 import type { Project } from './schema.ts'
 import { projects } from './table.ts'
 
-export const visible = {
+export const projectColumns = {
   id: projects.id,
   createdAt: projects.createdAt,
   updatedAt: projects.updatedAt,
@@ -31,10 +38,10 @@ export const visible = {
   settings: projects.settings,
 }
 
-export const live = isNull(projects.deletedAt)
+export const isLiveProject = isNull(projects.deletedAt)
 
 /** A private project is visible to its creator and the organization's admins and owners, any other to all members. */
-const openTo = (rights: Rights): SQL =>
+const isOpenTo = (rights: Rights): SQL =>
   or(
     ne(projects.visibility, 'private'),
     eq(projects.createdById, rights.user),
@@ -45,23 +52,26 @@ const openTo = (rights: Rights): SQL =>
  * Projects of the caller's organizations. A credential that is limited to projects sees only those in its list: it has
  * no `organizations`, and `reach` is its team, so it no longer sees a project that moved to another team.
  */
-export const isOfCaller = (rights: Rights): SQL =>
+export const isProjectOfCaller = (rights: Rights): SQL =>
   and(
     anyOf(projects.organizationId, rights.reach),
     or(anyOf(projects.organizationId, rights.organizations), anyOf(projects.id, rights.projects)),
-    openTo(rights),
+    isOpenTo(rights),
   )
 
 /** Projects of the caller's organizations, and those in workspaces shared with them. */
 export const visibleTo = (rights: Rights): SQL =>
   and(
-    live,
+    isLiveProject,
     anyOf(projects.organizationId, rights.reach),
-    or(isOfCaller(rights), and(anyOf(projects.workspaceId, rights.workspaces), ne(projects.visibility, 'private'))),
+    or(
+      isProjectOfCaller(rights),
+      and(anyOf(projects.workspaceId, rights.workspaces), ne(projects.visibility, 'private')),
+    ),
   )
 
 /** Returns the names of a project for the caller: without the scope to read projects, its key and id. */
-export const namesFor = (
+export const projectNamesFor = (
   ctx: Ctx,
   { id, key, name, slug }: Pick<Project, 'id' | 'key' | 'name' | 'slug'>,
 ): Pick<Project, 'name' | 'slug'> => (mayRead(ctx, 'project') ? { name, slug } : { name: key, slug: id })
@@ -71,31 +81,31 @@ export const namesFor = (
  * write it locks the project until the transaction ends: moving or deleting it (`update`) waits for writes that add
  * records to it, and later writes see its new team, or get not_found.
  */
-export async function find(ctx: Ctx, ref: string, hold: 'key share' | 'update' = 'key share'): Promise<Project> {
+export async function findProject(ctx: Ctx, ref: string, hold: 'key share' | 'update' = 'key share'): Promise<Project> {
   const select = (match: SQL | undefined) => {
     const found = ctx.db
-      .select(visible)
+      .select(projectColumns)
       .from(projects)
       .where(and(match, visibleTo(rightsOf(ctx.actor))))
       .$dynamic()
     return ctx.unit ? found.for(hold) : found
   }
   const here = () => eq(projects.organizationId, currentOrganization(ctx.actor))
-  const found = await byReference<Project>(ref, {
+  const found = await findByReference<Project>(ref, {
     id: (id) => select(eq(projects.id, id)),
     name: (name) =>
       select(and(here(), or(eq(projects.slug, name.toLowerCase()), eq(projects.key, name.toUpperCase()))))
         // `TUT` is the key of one project, `tut` may be the slug of another.
         .orderBy(desc(eq(projects.key, name)), desc(eq(projects.slug, name.toLowerCase())))
         .limit(1),
-    prefix: (prefix) => select(and(here(), idStarts(projects.id, prefix))).limit(2),
+    prefix: (prefix) => select(and(here(), idStartsWith(projects.id, prefix))).limit(2),
   })
   if (!found) throw notFound('project', ref)
   return found
 }
 
 /** Returns the active projects of the caller's team, last changed first. */
-export const listRecent = (ctx: Ctx, most: number): Promise<Pick<Project, 'id' | 'key' | 'name'>[]> =>
+export const listRecentProjects = (ctx: Ctx, most: number): Promise<Pick<Project, 'id' | 'key' | 'name'>[]> =>
   ctx.db
     .select({ id: projects.id, key: projects.key, name: projects.name })
     .from(projects)
@@ -113,11 +123,18 @@ export const listRecent = (ctx: Ctx, most: number): Promise<Pick<Project, 'id' |
  * For references from other records. The caller must see the project, and it must belong to that organization (or its
  * twin), which the caller is known to reach.
  */
-export async function inOrganization(ctx: Ctx, id: string, organizationId: string): Promise<Project> {
+export async function findInOrganization(ctx: Ctx, id: string, organizationId: string): Promise<Project> {
   const [found] = await ctx.db
-    .select(visible)
+    .select(projectColumns)
     .from(projects)
-    .where(and(eq(projects.id, id), eq(projects.organizationId, organizationId), live, openTo(rightsOf(ctx.actor))))
+    .where(
+      and(
+        eq(projects.id, id),
+        eq(projects.organizationId, organizationId),
+        isLiveProject,
+        isOpenTo(rightsOf(ctx.actor)),
+      ),
+    )
   if (!found) throw notFound('project', id)
   return found
 }
@@ -135,17 +152,17 @@ export async function writerRefusal(
 ): Promise<Refusal | undefined> {
   const beyond = limitRefusal(ctx.actor, projectId, what)
   if (beyond) return beyond
-  if (atLeast(ctx.actor.memberships.get(organizationId), 'member')) return undefined
+  if (isAtLeast(ctx.actor.memberships.get(organizationId), 'member')) return undefined
   return projectId
-    ? roleRefusalOn(ctx.actor, await find(ctx, projectId), 'member', what)
+    ? roleRefusalOn(ctx.actor, await findProject(ctx, projectId), 'member', what)
     : roleRefusal(ctx.actor, organizationId, 'member', what)
 }
 
 export const requireWriter = async (ctx: Ctx, container: Container, what: string): Promise<void> =>
-  refuse(await writerRefusal(ctx, container, what))
+  throwIfRefused(await writerRefusal(ctx, container, what))
 
-export async function writable(ctx: Ctx, ref: string, hold?: 'update'): Promise<Project> {
-  const found = await find(ctx, ref, hold)
+export async function findWritableProject(ctx: Ctx, ref: string, hold?: 'update'): Promise<Project> {
+  const found = await findProject(ctx, ref, hold)
   requireRoleOn(ctx.actor, found, 'member', 'Changing this project')
   return found
 }
@@ -164,25 +181,31 @@ export const ownRefusal = (
  * Finds a project and requires rights in its own team, which controls its visibility, place and deletion. Access
  * through a shared workspace is not enough, not even for an author who has left the team.
  */
-export async function ours(ctx: Ctx, ref: string, what: string): Promise<Project> {
-  const found = await writable(ctx, ref, 'update')
-  refuse(ownRefusal(ctx, found, what))
+export async function findOwnProject(ctx: Ctx, ref: string, what: string): Promise<Project> {
+  const found = await findWritableProject(ctx, ref, 'update')
+  throwIfRefused(ownRefusal(ctx, found, what))
   checkVersion(ctx, found)
   return found
 }
 
 type Change = Partial<typeof projects.$inferInsert>
 
-export async function change(ctx: Ctx, before: Project, set: Change): Promise<Project> {
-  const again = () => find(ctx, before.id)
-  const after = await changeVersioned(ctx, projects, { columns: visible, before, set, what: 'this project', again })
+export async function changeProject(ctx: Ctx, before: Project, set: Change): Promise<Project> {
+  const again = () => findProject(ctx, before.id)
+  const after = await updateVersioned(ctx, projects, {
+    columns: projectColumns,
+    before,
+    set,
+    what: 'this project',
+    again,
+  })
   // The workspace that the project left has changed, too: clients that keep a copy must read it again.
   if (before.workspaceId && after.workspaceId !== before.workspaceId)
     await ctx.db.update(workspaces).set({ updatedAt: ctx.now }).where(eq(workspaces.id, before.workspaceId))
   return after
 }
 
-export const about = <D extends object>(project: Project, data?: D) => ({
+export const projectEvent = <D extends object>(project: Project, data?: D) => ({
   subjectId: project.id,
   organizationId: project.organizationId,
   projectId: project.id,

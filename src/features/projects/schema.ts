@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { Doer } from '../../records/party.ts'
+import { ActorSummary } from '../../records/user-or-agent.ts'
 import {
   bool,
   id,
@@ -69,7 +69,7 @@ export const ProjectActivity = object({
   type: text(100, { example: 'note.created' }),
   description: text(3000, { example: 'created note How we deploy' }),
   at: instant(),
-  actor: Doer,
+  actor: ActorSummary,
   data: jsonObject(),
 })
 export type ProjectActivity = Static<typeof ProjectActivity>

@@ -1,22 +1,22 @@
 import { desc, eq, isNull, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, teamsToList } from '../../auth/actor.ts'
-import { anyone, byRow, member, offered, ofTeam, permissionOf, refusalOf } from '../../auth/policy.ts'
+import { anyone, byRow, includePermissions, member, permissionOf, ruleRefusal, wholeTeam } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList, matches } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { events } from '../../events/table.ts'
-import { feedColumns, feedEntry, isToldTo, isWork } from '../../records/feed.ts'
+import { feedColumns, isInFeedOf, isWorkEvent, toFeedEntry } from '../../records/feed.ts'
 import { keyset } from '../../records/page.ts'
 import { requirePlanRoom } from '../organizations/plans.ts'
 import { organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
 import { projectArchived, projectCreated, projectRestored, projectUpdated } from './events.ts'
 import { projectStats, projectWork } from './hooks.ts'
-import { freeKey, freeSlug, takeTurns } from './names.ts'
-import { can } from './refusals.ts'
-import { about, change, find, visible, visibleTo, writable } from './rows.ts'
+import { freeKey, freeSlug, lockTeam } from './names.ts'
+import { projectPermissions } from './refusals.ts'
+import { changeProject, findProject, findWritableProject, projectColumns, projectEvent, visibleTo } from './rows.ts'
 import type {
   Project,
   ProjectCreate,
@@ -33,10 +33,10 @@ import { projects } from './table.ts'
 import { isPublic } from './visible.ts'
 import {
   checkProjectSettings,
-  keepingAcceptance,
   requireGatekeeper,
   requireSameSkills,
   requireWholeTeam,
+  withFormerAcceptance,
 } from './workflow/workflow-settings.ts'
 
 /** Lists the projects in a place (a team or workspace) that the caller may see. */
@@ -56,7 +56,7 @@ export async function listIn(ctx: Ctx, place: SQL, query: ProjectQuery): Promise
     query.search ? matches(projects.search, query.search) : undefined,
   )
   const rows = await ctx.db
-    .select(visible)
+    .select(projectColumns)
     .from(projects)
     .where(page.where(filters))
     .orderBy(...page.orderBy)
@@ -64,7 +64,7 @@ export async function listIn(ctx: Ctx, place: SQL, query: ProjectQuery): Promise
   return page.page(await withWork(ctx, rows), query.total ? await ctx.db.$count(projects, filters) : undefined)
 }
 
-const creating = ofTeam(member('projects:write'))
+const projectCreateRule = wholeTeam(member('projects:write'))
 
 /** Lists the projects of one of the caller's teams, or of all of them. */
 export const list = read(
@@ -72,8 +72,8 @@ export const list = read(
   member('projects:read'),
   async (ctx, { organizationId, ...query }: ProjectsQuery): Promise<ProjectPage> => ({
     ...(await listIn(ctx, anyOf(projects.organizationId, idList(teamsToList(ctx.actor, organizationId))), query)),
-    ...offered(ctx.actor, () => ({
-      create: permissionOf(refusalOf(ctx.actor, creating, 'projects.create', ctx.app.clock)),
+    ...includePermissions(ctx.actor, () => ({
+      create: permissionOf(ruleRefusal(ctx.actor, projectCreateRule, 'projects.create', ctx.app.clock)),
     })),
   }),
 )
@@ -86,7 +86,7 @@ export const listInTeam = read(
     listIn(ctx, eq(projects.organizationId, team), query),
 )
 
-const noWork: ProjectWork = {
+const emptyWork: ProjectWork = {
   tasks: 0,
   tasksDone: 0,
   tasksDoneByAgents: 0,
@@ -101,7 +101,7 @@ const noWork: ProjectWork = {
 async function withWork(ctx: Ctx, rows: readonly Project[]): Promise<(Project & { stats: ProjectWork })[]> {
   if (rows.length === 0) return []
   const known = await projectWork.call(ctx, { projects: rows })
-  return rows.map((row) => ({ ...row, stats: Object.assign({}, noWork, ...known.map((part) => part.get(row.id))) }))
+  return rows.map((row) => ({ ...row, stats: Object.assign({}, emptyWork, ...known.map((part) => part.get(row.id))) }))
 }
 
 async function statsOf(ctx: Ctx, projectId: string): Promise<ProjectStats> {
@@ -113,7 +113,7 @@ export const get = read(
   'projects.get',
   member('projects:read'),
   async (ctx, { ref }: { ref: string }): Promise<ProjectDetail> => {
-    const project = await find(ctx, ref)
+    const project = await findProject(ctx, ref)
     const recent = await ctx.db
       .select(feedColumns)
       .from(events)
@@ -122,27 +122,27 @@ export const get = read(
         and(
           eq(events.projectId, project.id),
           eq(events.organizationId, project.organizationId),
-          isToldTo(ctx),
-          isWork(ctx.app.events),
+          isInFeedOf(ctx),
+          isWorkEvent(ctx.app.events),
         ),
       )
       .orderBy(desc(events.seq))
       .limit(10)
-    const recentActivity = recent.map((event) => feedEntry(ctx.app.events, event))
+    const recentActivity = recent.map((event) => toFeedEntry(ctx.app.events, event))
     const [worked] = await withWork(ctx, [project])
     const stats = { ...worked?.stats, ...(await statsOf(ctx, project.id)) }
-    return { ...project, stats, recentActivity, can: can(ctx, project) }
+    return { ...project, stats, recentActivity, can: projectPermissions(ctx, project) }
   },
 )
 
 export const create = write(
   'projects.create',
-  creating,
+  projectCreateRule,
   async (ctx, input: ProjectCreate & { id?: string }): Promise<Project> => {
     const organizationId = currentOrganization(ctx.actor)
     checkProjectSettings(input.settings)
     requireGatekeeper(ctx, { organizationId, createdById: ctx.actor.userId, settings: {} }, input.settings)
-    await takeTurns(ctx, organizationId)
+    await lockTeam(ctx, organizationId)
     await requirePlanRoom(ctx, organizationId, 'projects')
     const [project] = await ctx.db
       .insert(projects)
@@ -159,9 +159,9 @@ export const create = write(
         createdAt: ctx.now,
         updatedAt: ctx.now,
       })
-      .returning(visible)
+      .returning(projectColumns)
     if (!project) throw new Error('insert returned nothing')
-    ctx.emit(projectCreated, about(project))
+    ctx.emit(projectCreated, projectEvent(project))
     return project
   },
 )
@@ -171,23 +171,23 @@ export const update = write(
   'projects.update',
   member('projects:write'),
   async (ctx, { ref, ...patch }: ProjectPatch & { ref: string }): Promise<Project> => {
-    const before = await writable(ctx, ref)
+    const before = await findWritableProject(ctx, ref)
     checkVersion(ctx, before)
     checkProjectSettings(patch.settings)
-    const settings = patch.settings && keepingAcceptance(patch.settings, before.settings)
+    const settings = patch.settings && withFormerAcceptance(patch.settings, before.settings)
     requireGatekeeper(ctx, before, settings)
     requireSameSkills(ctx, before.settings, settings)
     if (patch.key && patch.key !== before.key) {
       requireWholeTeam(ctx, 'Changing the key of a project')
-      await takeTurns(ctx, before.organizationId)
+      await lockTeam(ctx, before.organizationId)
       await freeKey(ctx, before.organizationId, before.name, patch.key)
     }
-    const after = await change(ctx, before, {
+    const after = await changeProject(ctx, before, {
       ...patch,
       ...(patch.name !== undefined && { name: patch.name.trim() }),
       ...(settings && { settings }),
     })
-    ctx.emit(projectUpdated, about(after, { fields: Object.keys(patch) }))
+    ctx.emit(projectUpdated, projectEvent(after, { fields: Object.keys(patch) }))
     return after
   },
   { versioned: true },
@@ -197,12 +197,12 @@ export const archive = write(
   'projects.archive',
   member('projects:write'),
   async (ctx, { ref, restore = false }: { ref: string; restore?: boolean }): Promise<Project> => {
-    const before = await writable(ctx, ref)
+    const before = await findWritableProject(ctx, ref)
     checkVersion(ctx, before)
     const status = restore ? 'active' : 'archived'
     if (before.status === status) return before
-    const after = await change(ctx, before, { status, archivedAt: restore ? null : ctx.now })
-    ctx.emit(restore ? projectRestored : projectArchived, about(after))
+    const after = await changeProject(ctx, before, { status, archivedAt: restore ? null : ctx.now })
+    ctx.emit(restore ? projectRestored : projectArchived, projectEvent(after))
     return after
   },
   { idempotent: true, versioned: true },
@@ -213,7 +213,7 @@ export const getPublic = read(
   anyone,
   async (ctx, { user, slug }: { user: string; slug: string }): Promise<PublicProject> => {
     const [found] = await ctx.db
-      .select({ ...visible, ownerHandle: users.handle, ownerName: users.name })
+      .select({ ...projectColumns, ownerHandle: users.handle, ownerName: users.name })
       .from(projects)
       .innerJoin(users, eq(users.id, projects.createdById))
       .innerJoin(

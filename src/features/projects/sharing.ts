@@ -1,41 +1,42 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
-import { member, ofTeam } from '../../auth/policy.ts'
+import { member, wholeTeam } from '../../auth/policy.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { organizations } from '../organizations/table.ts'
 import { workspaces, workspaceTeams } from '../workspaces/table.ts'
 import { projectShared, projectUnshared } from './events.ts'
-import { about, change, ours } from './rows.ts'
+import { changeProject, findOwnProject, projectEvent } from './rows.ts'
 import { type Project, type ProjectShare, visibilities } from './schema.ts'
 import { projects } from './table.ts'
 
 type Visibility = Project['visibility']
 
-const widthOf = (visibility: Visibility): number => visibilities.indexOf(visibility)
+const visibilityRank = (visibility: Visibility): number => visibilities.indexOf(visibility)
 
 export const share = write(
   'projects.share',
-  ofTeam(member('projects:write')),
+  wholeTeam(member('projects:write')),
   async (ctx, { ref, organizationId, ...to }: ProjectShare & { ref: string }): Promise<Project> => {
-    if (organizationId !== undefined) throw movingRefusal(ref, organizationId)
-    const before = await ours(ctx, ref, 'Sharing this project')
-    if (to.workspaceId) await requireTakingPart(ctx, to.workspaceId, before.organizationId)
+    if (organizationId !== undefined) throw sharingCannotMoveError(ref, organizationId)
+    const before = await findOwnProject(ctx, ref, 'Sharing this project')
+    if (to.workspaceId) await requireWritableWorkspace(ctx, to.workspaceId, before.organizationId)
     const inside = to.workspaceId === undefined ? {} : { workspaceId: to.workspaceId }
     // Moving into or out of a workspace does not change the visibility by itself.
     const visibility = to.visibility ?? (to.workspaceId === undefined ? 'team' : before.visibility)
     const workspaceId = to.workspaceId === undefined ? before.workspaceId : to.workspaceId
     const former =
-      (await storedFormer(ctx, before)) ?? (before.workspaceId === null ? before.visibility : unknownFormer(before))
-    const formerVisibility = formerOf(former, visibility, workspaceId)
-    const shared = await change(ctx, before, { visibility, formerVisibility, ...inside })
-    ctx.emit(projectShared, about(shared, { visibility, ...inside }))
+      (await readFormerVisibility(ctx, before)) ??
+      (before.workspaceId === null ? before.visibility : defaultFormerVisibility(before))
+    const formerVisibility = formerVisibilityAfter(former, visibility, workspaceId)
+    const shared = await changeProject(ctx, before, { visibility, formerVisibility, ...inside })
+    ctx.emit(projectShared, projectEvent(shared, { visibility, ...inside }))
     return shared
   },
   { versioned: true },
 )
 
 /** Sharing with a team used to move the project there permanently, which no one expects of "share". */
-const movingRefusal = (ref: string, organizationId: string): AppError =>
+const sharingCannotMoveError = (ref: string, organizationId: string): AppError =>
   invalid(
     '/organizationId',
     'Sharing does not move a project to another team. To let another team take part, put the project into a ' +
@@ -47,26 +48,26 @@ const movingRefusal = (ref: string, organizationId: string): AppError =>
     ],
   )
 
-async function storedFormer(ctx: Ctx, { id }: Project): Promise<Visibility | null> {
+async function readFormerVisibility(ctx: Ctx, { id }: Project): Promise<Visibility | null> {
   const [found] = await ctx.db.select({ former: projects.formerVisibility }).from(projects).where(eq(projects.id, id))
   return found?.former ?? null
 }
 
 /** The visibility to restore if the former one is unknown: team, or private for a private project. */
-const unknownFormer = ({ visibility }: Project): Visibility => (visibility === 'private' ? 'private' : 'team')
+const defaultFormerVisibility = ({ visibility }: Project): Visibility => (visibility === 'private' ? 'private' : 'team')
 
 /**
  * Returns the visibility to restore later, or null if the project is not shared after this change. A change to a
  * narrower visibility also narrows the one to restore, so that unsharing never shows the project to more people.
  */
-function formerOf(former: Visibility, next: Visibility, workspaceId: string | null): Visibility | null {
-  if (workspaceId === null && widthOf(next) <= widthOf(former)) return null
-  return widthOf(next) < widthOf(former) ? next : former
+function formerVisibilityAfter(former: Visibility, next: Visibility, workspaceId: string | null): Visibility | null {
+  if (workspaceId === null && visibilityRank(next) <= visibilityRank(former)) return null
+  return visibilityRank(next) < visibilityRank(former) ? next : former
 }
 
 /** Requires that the team may write in the workspace and that it is not archived. */
-async function requireTakingPart(ctx: Ctx, workspaceId: string, organizationId: string): Promise<void> {
-  const found = await partIn(ctx, workspaceId, organizationId)
+async function requireWritableWorkspace(ctx: Ctx, workspaceId: string, organizationId: string): Promise<void> {
+  const found = await findTeamRole(ctx, workspaceId, organizationId)
   if (!found) throw notFound('workspace', workspaceId)
   if (found.role === 'viewer')
     throw new AppError('forbidden', 'Your team has read-only access to this workspace. Ask the owning team for more.')
@@ -74,7 +75,7 @@ async function requireTakingPart(ctx: Ctx, workspaceId: string, organizationId: 
 }
 
 /** Returns the role of a team in a workspace, and the status of the workspace. */
-export async function partIn(ctx: Ctx, workspaceId: string, organizationId: string) {
+export async function findTeamRole(ctx: Ctx, workspaceId: string, organizationId: string) {
   const [found] = await ctx.db
     .select({ status: workspaces.status, role: workspaceTeams.role })
     .from(workspaces)
@@ -99,12 +100,12 @@ export async function partIn(ctx: Ctx, workspaceId: string, organizationId: stri
  */
 export const unshare = write(
   'projects.unshare',
-  ofTeam(member('projects:write')),
+  wholeTeam(member('projects:write')),
   async (ctx, { ref }: { ref: string }): Promise<Project> => {
-    const before = await ours(ctx, ref, 'Unsharing this project')
-    const visibility = (await storedFormer(ctx, before)) ?? unknownFormer(before)
-    const after = await change(ctx, before, { visibility, formerVisibility: null, workspaceId: null })
-    ctx.emit(projectUnshared, about(after))
+    const before = await findOwnProject(ctx, ref, 'Unsharing this project')
+    const visibility = (await readFormerVisibility(ctx, before)) ?? defaultFormerVisibility(before)
+    const after = await changeProject(ctx, before, { visibility, formerVisibility: null, workspaceId: null })
+    ctx.emit(projectUnshared, projectEvent(after))
     return after
   },
   { idempotent: true, versioned: true },

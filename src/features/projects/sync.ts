@@ -1,17 +1,17 @@
 import type { Ctx } from '../../action.ts'
-import { checked, type Synced } from '../../records/sync.ts'
+import { type SyncRules, validateFields } from '../../records/sync.ts'
 import { remove, restore } from './deletion.ts'
-import { visible } from './rows.ts'
+import { projectColumns } from './rows.ts'
 import { ProjectCreate, ProjectPatch } from './schema.ts'
 import { create, update } from './service.ts'
 
 /** Devices cannot change the visibility of a project, or archive it. */
-export const projectSync: Synced<Ctx> = {
-  columns: visible,
+export const projectSync: SyncRules<Ctx> = {
+  columns: projectColumns,
   fields: { name: 'value', description: 'text', settings: 'value', key: 'value' },
   onCreate: ['visibility'],
-  create: (ctx, id, fields) => create(ctx, { ...checked(ProjectCreate, fields), id }),
-  update: (ctx, { id }, fields) => update(ctx, { ...checked(ProjectPatch, fields), ref: id }),
+  create: (ctx, id, fields) => create(ctx, { ...validateFields(ProjectCreate, fields), id }),
+  update: (ctx, { id }, fields) => update(ctx, { ...validateFields(ProjectPatch, fields), ref: id }),
   remove: (ctx, { id }) => remove(ctx, { ref: id }),
   restore: (ctx, { id }) => restore(ctx, { ref: id }),
 }

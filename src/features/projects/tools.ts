@@ -1,5 +1,5 @@
 import { anyObject, expectedVersion, listing, project, query } from '../../mcp/arguments.ts'
-import { happened, pick, tool } from '../../mcp/tool.ts'
+import { feedLine, pick, tool } from '../../mcp/tool.ts'
 import { bool, object, oneOf, optional, text, title } from '../../schema.ts'
 import { ProjectCreate } from './schema.ts'
 import * as projects from './service.ts'
@@ -49,7 +49,7 @@ export const projectTools = [
     show: ({ recentActivity, can: _, stats, ...project }) => ({
       ...project,
       stats: pick(stats, 'notes', 'tasks', 'tasksDone'),
-      recentActivity: recentActivity?.map(happened),
+      recentActivity: recentActivity?.map(feedLine),
     }),
   }),
   tool({

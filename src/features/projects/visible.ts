@@ -3,7 +3,7 @@ import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { Rights } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
-import { notBySuspended } from '../users/suspended.ts'
+import { isNotBySuspendedAuthor } from '../users/suspended.ts'
 import { visibleTo } from './rows.ts'
 import { projects } from './table.ts'
 
@@ -13,7 +13,7 @@ export const inVisibleProject = (projectId: PgColumn, rights: Rights): SQL =>
 
 /** SQL condition: everyone can read the project. Contains literals, so that Postgres can use the partial indexes. */
 export const isPublic = sql`${projects.visibility} = 'public' and ${projects.deletedAt} is null
-  and ${notBySuspended(projects.createdById)}`
+  and ${isNotBySuspendedAuthor(projects.createdById)}`
 
 /**
  * THE RULE for published records: a record of a project is public only while the project is, so unsharing the project

@@ -1,4 +1,4 @@
-import { define, number, text } from '../../events/catalogue.ts'
+import { defineEvent, number, text } from '../../events/catalogue.ts'
 import { optional } from '../../schema.ts'
 
 const ofRepository = {
@@ -7,20 +7,20 @@ const ofRepository = {
   data: { name: text, url: text, status: text, version: number },
 } as const
 
-export const repositoryConnected = define('repository.connected', {
+export const repositoryConnected = defineEvent('repository.connected', {
   ...ofRepository,
   description: 'A repository was connected',
 })
-export const repositorySynced = define('repository.synced', {
+export const repositorySynced = defineEvent('repository.synced', {
   ...ofRepository,
   description: 'A repository was read from its code host',
 })
-export const repositoryFailed = define('repository.failed', {
+export const repositoryFailed = defineEvent('repository.failed', {
   ...ofRepository,
   description: 'A repository could not be read',
   words: (what) => `could not sync ${what}`,
 })
-export const repositoryRemoved = define('repository.removed', {
+export const repositoryRemoved = defineEvent('repository.removed', {
   ...ofRepository,
   description: 'A repository was disconnected',
 })
@@ -33,8 +33,11 @@ const ofPull = {
   data: { url: text, number, title: text, featureId: optional(text) },
 } as const
 
-export const pullRequestOpened = define('pull_request.opened', { ...ofPull, description: 'A pull request was opened' })
-export const pullRequestFound = define('pull_request.found', {
+export const pullRequestOpened = defineEvent('pull_request.opened', {
+  ...ofPull,
+  description: 'A pull request was opened',
+})
+export const pullRequestFound = defineEvent('pull_request.found', {
   ...ofPull,
   description: 'A pull request that was open already was linked',
 })

@@ -1,7 +1,7 @@
 import type { Feature } from '../../feature.ts'
 import * as events from './events.ts'
+import { pullRequestsOfFeature } from './feature-hooks.ts'
 import { repositoryJobs } from './jobs.ts'
-import { pullRequestsOfFeature } from './of-feature.ts'
 import { repositoryRecord } from './record.ts'
 import { repositoryRoutes } from './routes.ts'
 import { repositoryTools } from './tools.ts'

@@ -10,8 +10,8 @@ import { markMissing } from '../workflow/reopening.ts'
 import type { MissingItem } from '../workflow/schema.ts'
 import { featureEvidence, features } from '../workflow/table.ts'
 import { openRemoteFor } from './remote.ts'
-import { namedBy } from './rows.ts'
-import { isAway } from './snapshot.ts'
+import { remoteReference } from './rows.ts'
+import { isUnreachable } from './snapshot.ts'
 import { repositories } from './table.ts'
 
 /** Checks at the code host that submitted evidence exists. Runs as a job, so that no request waits for a host. */
@@ -20,7 +20,7 @@ const REPOSITORIES = 5
 /** Number of items that are looked up. Evidence with more items can be found missing, but never confirmed. */
 const ITEMS = 20
 
-interface Shown {
+interface EvidenceRef {
   evidenceId: string
 }
 
@@ -28,7 +28,7 @@ interface Shown {
 const isUnchecked = (evidenceId: string) =>
   and(eq(featureEvidence.id, evidenceId), eq(featureEvidence.level, 'reported'), isNull(featureEvidence.reopenedAt))
 
-const reported = read('repositories.reported', machine, async (ctx, { evidenceId }: Shown) => {
+const readReportedEvidence = read('repositories.reported', machine, async (ctx, { evidenceId }: EvidenceRef) => {
   const [found] = await ctx.db
     .select({
       evidence: featureEvidence.evidence,
@@ -60,33 +60,37 @@ const reported = read('repositories.reported', machine, async (ctx, { evidenceId
 })
 
 /** Uses the token of the user who reported the evidence. */
-export const observe = flow('repositories.observe', machine, async (ctx, { evidenceId }: Shown): Promise<void> => {
-  const found = await reported(ctx, { evidenceId })
-  if (!found || found.connected.length === 0) return
-  const places: Looked[] = []
-  for (const row of found.connected.slice(0, REPOSITORIES)) {
-    const remote = await openRemoteFor(ctx, found.userId, namedBy(ctx, row))
-    places.push({ url: row.url, isOnly: found.connected.length === 1, remote, showsBranches: branchesIn(remote) })
-  }
-  const named = namedIn(found.evidence, places)
-  const findings = await lookUp(named.slice(0, ITEMS), places).catch((error: unknown) => {
-    // The next attempt asks an unreachable host again; a host that refuses the token would refuse it again.
-    if (error instanceof AppError && !isAway(error)) return []
-    throw error
-  })
-  const missing = findings.flatMap(({ item, state }): MissingItem[] => {
-    if (state === 'failed') return [{ item, reason: 'failed' }]
-    return state === 'absent' ? [{ item, reason: 'not_found' }] : []
-  })
-  // A repository that was not asked may contain the item.
-  const areAllAsked = found.connected.length <= REPOSITORIES
-  if (missing.length > 0 && areAllAsked) return markMissing(ctx, { evidenceId, missing })
-  if (named.length === 0 || findings.length < named.length) return
-  if (findings.every(({ state }) => state === 'there'))
-    await mark(ctx, { ...found, evidenceId, seen: findings.map(({ item }) => item) })
-})
+export const observe = flow(
+  'repositories.observe',
+  machine,
+  async (ctx, { evidenceId }: EvidenceRef): Promise<void> => {
+    const found = await readReportedEvidence(ctx, { evidenceId })
+    if (!found || found.connected.length === 0) return
+    const places: LookupPlace[] = []
+    for (const row of found.connected.slice(0, REPOSITORIES)) {
+      const remote = await openRemoteFor(ctx, found.userId, remoteReference(ctx, row))
+      places.push({ url: row.url, isOnly: found.connected.length === 1, remote, showsBranches: branchesIn(remote) })
+    }
+    const named = namedIn(found.evidence, places)
+    const findings = await lookUp(named.slice(0, ITEMS), places).catch((error: unknown) => {
+      // The next attempt asks an unreachable host again; a host that refuses the token would refuse it again.
+      if (error instanceof AppError && !isUnreachable(error)) return []
+      throw error
+    })
+    const missing = findings.flatMap(({ item, state }): MissingItem[] => {
+      if (state === 'failed') return [{ item, reason: 'failed' }]
+      return state === 'absent' ? [{ item, reason: 'not_found' }] : []
+    })
+    // A repository that was not asked may contain the item.
+    const areAllAsked = found.connected.length <= REPOSITORIES
+    if (missing.length > 0 && areAllAsked) return markMissing(ctx, { evidenceId, missing })
+    if (named.length === 0 || findings.length < named.length) return
+    if (findings.every(({ state }) => state === 'there'))
+      await markSeen(ctx, { ...found, evidenceId, seen: findings.map(({ item }) => item) })
+  },
+)
 
-interface Looked {
+interface LookupPlace {
   url: string
   /** The project has no other repository. */
   isOnly: boolean
@@ -106,9 +110,9 @@ function branchesIn(remote: RemoteRepository): () => Promise<boolean> {
 
 /** `unknown`: the item cannot be looked up in this repository, or has no result yet. */
 type State = 'there' | 'absent' | 'failed' | 'unknown'
-type Look = (item: string, place: Looked) => Promise<State>
+type EvidenceLookup = (item: string, place: LookupPlace) => Promise<State>
 
-const looks = {
+const evidenceLookups = {
   commits: (item, { url, remote }) =>
     stateOf(shaIn(item, url), async (sha) => ((await remote.commit(sha)) ? 'there' : 'absent')),
   pullRequests: (item, { url, remote, isOnly }) =>
@@ -119,34 +123,37 @@ const looks = {
       if (result === undefined) return 'absent'
       return result === 'passed' ? 'there' : result === 'failed' ? 'failed' : 'unknown'
     }),
-} satisfies Record<string, Look>
+} satisfies Record<string, EvidenceLookup>
 
 const stateOf = async <T>(named: T | undefined, look: (named: T) => Promise<State>): Promise<State> =>
   named === undefined ? 'unknown' : look(named)
 
-type Named = [item: string, look: Look]
+type NamedItem = [item: string, look: EvidenceLookup]
 
 /** Returns the commits, pull requests and CI runs that evidence names. */
 function namedIn(
   { commits = [], pullRequests = [], testRuns = [], links = [] }: Evidence,
-  places: readonly Looked[],
-): Named[] {
+  places: readonly LookupPlace[],
+): NamedItem[] {
   const runs = [...testRuns, ...links].filter((link) => places.some(({ url }) => runIn(link, url) !== undefined))
   return [
-    ...commits.map((item): Named => [item, looks.commits]),
-    ...pullRequests.map((item): Named => [item, looks.pullRequests]),
-    ...runs.map((item): Named => [item, looks.runs]),
+    ...commits.map((item): NamedItem => [item, evidenceLookups.commits]),
+    ...pullRequests.map((item): NamedItem => [item, evidenceLookups.pullRequests]),
+    ...runs.map((item): NamedItem => [item, evidenceLookups.runs]),
   ]
 }
 
-async function lookUp(items: readonly Named[], places: readonly Looked[]): Promise<{ item: string; state: State }[]> {
+async function lookUp(
+  items: readonly NamedItem[],
+  places: readonly LookupPlace[],
+): Promise<{ item: string; state: State }[]> {
   const findings: { item: string; state: State }[] = []
   for (const [item, look] of items) findings.push({ item, state: await lookIn(item, look, places) })
   return findings
 }
 
-async function lookIn(item: string, look: Look, places: readonly Looked[]): Promise<State> {
-  const absentFrom: Looked[] = []
+async function lookIn(item: string, look: EvidenceLookup, places: readonly LookupPlace[]): Promise<State> {
+  const absentFrom: LookupPlace[] = []
   let state: State = 'unknown'
   for (const place of places) {
     const here = await look(item, place)
@@ -161,7 +168,7 @@ async function lookIn(item: string, look: Look, places: readonly Looked[]): Prom
 }
 
 /** Returns the part of an address after the repository's address; undefined for other texts. */
-const within = (text: string, url: string): string | undefined =>
+const pathWithin = (text: string, url: string): string | undefined =>
   text.toLowerCase().startsWith(`${url.toLowerCase()}/`) ? text.slice(url.length) : undefined
 
 const numberIn = (path: string | undefined, pattern: RegExp): number | undefined => {
@@ -171,16 +178,16 @@ const numberIn = (path: string | undefined, pattern: RegExp): number | undefined
 
 function shaIn(item: string, url: string): string | undefined {
   if (/^[0-9a-f]{7,40}$/i.test(item)) return item.toLowerCase()
-  return /^(?:\/-)?\/commit\/([0-9a-f]{7,40})$/i.exec(within(item, url) ?? '')?.[1]?.toLowerCase()
+  return /^(?:\/-)?\/commit\/([0-9a-f]{7,40})$/i.exec(pathWithin(item, url) ?? '')?.[1]?.toLowerCase()
 }
 /** `#7` is unambiguous only with a single repository. */
 const pullIn = (item: string, url: string, isOnly: boolean): number | undefined =>
-  numberIn(within(item, url), /^\/(?:pulls?|-\/merge_requests)\/(\d{1,9})(?:[/?#]|$)/) ??
+  numberIn(pathWithin(item, url), /^\/(?:pulls?|-\/merge_requests)\/(\d{1,9})(?:[/?#]|$)/) ??
   (isOnly ? numberIn(item, /^[#!]?(\d{1,9})$/) : undefined)
 const runIn = (item: string, url: string): number | undefined =>
-  numberIn(within(item, url), /^\/(?:actions\/runs|-\/pipelines)\/(\d{1,15})(?:[/?#]|$)/)
+  numberIn(pathWithin(item, url), /^\/(?:actions\/runs|-\/pipelines)\/(\d{1,15})(?:[/?#]|$)/)
 
-interface Seen extends Shown {
+interface ObservedEvidence extends EvidenceRef {
   featureId: string
   organizationId: string
   projectId: string
@@ -189,10 +196,10 @@ interface Seen extends Shown {
   seen: string[]
 }
 
-const mark = write(
+const markSeen = write(
   'repositories.mark',
   machine,
-  async (ctx, { evidenceId, featureId, organizationId, projectId, ...data }: Seen): Promise<void> => {
+  async (ctx, { evidenceId, featureId, organizationId, projectId, ...data }: ObservedEvidence): Promise<void> => {
     const marked = await ctx.db
       .update(featureEvidence)
       .set({ level: 'observed' })

@@ -9,11 +9,11 @@ import * as projects from '../projects/rows.ts'
 import { findIn as findFeature } from '../workflow/reading.ts'
 import { pullRequestFound, pullRequestOpened } from './events.ts'
 import { openRemote } from './remote.ts'
-import { namedBy, type Row, writable } from './rows.ts'
+import { findWritableRepository, type Row, remoteReference } from './rows.ts'
 import type { PullCreate, PullOpened, PullRequest } from './schema.ts'
 import { pullRequests } from './table.ts'
 
-const visible = {
+const pullRequestColumns = {
   id: pullRequests.id,
   repositoryId: pullRequests.repositoryId,
   featureId: pullRequests.featureId,
@@ -25,7 +25,7 @@ const visible = {
   createdAt: pullRequests.createdAt,
 }
 
-interface OpenPull extends Omit<PullCreate, 'featureId'> {
+interface OpenPullRequest extends Omit<PullCreate, 'featureId'> {
   ref: string
   feature?: string
 }
@@ -33,10 +33,10 @@ interface OpenPull extends Omit<PullCreate, 'featureId'> {
 export const create = flow(
   'repositories.createPull',
   member('repos:write'),
-  async (ctx, { ref, feature, ...input }: OpenPull): Promise<PullOpened> => {
-    const repository = await writable(ctx, ref, 'Opening a pull request')
+  async (ctx, { ref, feature, ...input }: OpenPullRequest): Promise<PullOpened> => {
+    const repository = await findWritableRepository(ctx, ref, 'Opening a pull request')
     const featureId = feature === undefined ? null : await featureIn(ctx, repository, feature)
-    return openPull(ctx, repository, await reachToWrite(ctx, repository), { ...input, featureId })
+    return openPullRequest(ctx, repository, await openRemoteToWrite(ctx, repository), { ...input, featureId })
   },
   { outside: true },
 )
@@ -49,18 +49,18 @@ async function featureIn(ctx: Ctx, repository: Row, ref: string): Promise<string
 }
 
 /** Refuses test tokens: changes at a code host are real. */
-export async function reachToWrite(ctx: Ctx, repository: Row): Promise<RemoteRepository> {
+export async function openRemoteToWrite(ctx: Ctx, repository: Row): Promise<RemoteRepository> {
   const [sandbox] = await ctx.db
     .select({ id: organizations.id })
     .from(organizations)
     .where(and(eq(organizations.id, repository.organizationId), isNotNull(organizations.sandboxOf)))
   if (sandbox) throw new AppError('forbidden', 'A test token cannot change anything at a code host. Use a live token.')
-  return (await openRemote(ctx, namedBy(ctx, repository), true)).remote
+  return (await openRemote(ctx, remoteReference(ctx, repository), true)).remote
 }
 
-type Wanted = Omit<OpenPull, 'ref' | 'feature'> & { featureId: string | null }
+type Wanted = Omit<OpenPullRequest, 'ref' | 'feature'> & { featureId: string | null }
 
-export async function openPull(
+export async function openPullRequest(
   ctx: Ctx,
   repository: Row,
   remote: RemoteRepository,
@@ -77,21 +77,21 @@ export async function openPull(
       if (!(error instanceof AppError)) throw error
       warning = `The pull request is open, but requesting its reviewers failed: ${error.message}`.slice(0, 500)
     })
-  const kept = await keepPull(ctx, { repository, pull, featureId, existed })
+  const kept = await storePullRequest(ctx, { repository, pull, featureId, existed })
   return { ...kept, existed, warning }
 }
 
-interface KeepPull {
+interface StorePullRequest {
   repository: Row
   pull: Pull
   featureId: string | null
   existed: boolean
 }
 
-const keepPull = write(
+const storePullRequest = write(
   'repositories.keepPull',
   member('repos:write'),
-  async (ctx, { repository, pull, featureId, existed }: KeepPull): Promise<PullRequest> => {
+  async (ctx, { repository, pull, featureId, existed }: StorePullRequest): Promise<PullRequest> => {
     const { author: _, ...facts } = pull
     const linked = featureId ? { featureId } : {}
     const [kept] = await ctx.db
@@ -101,7 +101,7 @@ const keepPull = write(
         target: [pullRequests.repositoryId, pullRequests.number],
         set: { title: facts.title, ...linked },
       })
-      .returning(visible)
+      .returning(pullRequestColumns)
     ctx.emit(existed ? pullRequestFound : pullRequestOpened, {
       subjectId: repository.id,
       organizationId: repository.organizationId,

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import type { RecordKind } from '../../records/kind.ts'
-import { listed, visibleTo } from './rows.ts'
+import { repositoryItemColumns, visibleTo } from './rows.ts'
 import { repositories } from './table.ts'
 
 export const repositoryRecord: RecordKind<Ctx> = {
@@ -10,5 +10,5 @@ export const repositoryRecord: RecordKind<Ctx> = {
   title: sql`left(${repositories.owner} || '/' || ${repositories.name}, 300)`,
   scope: 'repos:read',
   visible: visibleTo,
-  item: listed,
+  item: repositoryItemColumns,
 }

@@ -5,13 +5,13 @@ import { AppError } from '../../errors.ts'
 import { createClient } from '../../outside/codehosts/client.ts'
 import type { RemoteRepository } from '../../outside/codehosts/host.ts'
 import {
+  defaultBase,
   type HostAddress,
   hostAddress,
-  type Named,
-  named,
-  operators,
-  saveToken,
-  usualBase,
+  operatorHost,
+  parseRepository,
+  type RepositoryName,
+  saveTokenStep,
 } from '../../outside/codehosts/host-address.ts'
 import { hostProviders } from '../../outside/codehosts/index.ts'
 import type { CodeHost, Hosted } from '../../outside/codehosts/schema.ts'
@@ -24,20 +24,20 @@ const WHOLE_MS = 20_000
 const PER_MINUTE = 120
 
 /** Parses a reference. Known hosts: the operator's, GitHub, GitLab, and those that the caller has saved a token for. */
-export async function reference(ctx: Ctx, text: string, provider?: CodeHost): Promise<Named> {
+export async function parseReference(ctx: Ctx, text: string, provider?: CodeHost): Promise<RepositoryName> {
   const { config } = ctx.app
-  const own = operators(config)
+  const own = operatorHost(config)
   const saved = await codeHostsOf(ctx, userIdOf(ctx.actor))
   const usualOnes = (['github', 'gitlab'] as const).map((kind) =>
     hostAddress(config, { provider: kind, base: `https://${kind}.com` }),
   )
   const known = [own, ...saved, ...usualOnes].filter((place) => provider === undefined || place.provider === provider)
-  return named(text, known, provider === undefined ? own : usualAddress(ctx, provider, saved))
+  return parseRepository(text, known, provider === undefined ? own : usualAddress(ctx, provider, saved))
 }
 
 /** Returns the host that the user has a token for; otherwise the provider's usual host. */
 function usualAddress({ app }: Ctx, provider: CodeHost, saved: readonly HostAddress[]): HostAddress | undefined {
-  const base = saved.find((place) => place.provider === provider)?.base ?? usualBase(app.config, provider)
+  const base = saved.find((place) => place.provider === provider)?.base ?? defaultBase(app.config, provider)
   return base === undefined ? undefined : hostAddress(app.config, { provider, base })
 }
 
@@ -47,10 +47,14 @@ interface OpenRemote {
 }
 
 /** `mustSign` rejects a caller without a token before any request, for calls that no host allows anonymously. */
-export async function openRemote(ctx: Ctx, { place, owner, name }: Named, mustSign = false): Promise<OpenRemote> {
+export async function openRemote(
+  ctx: Ctx,
+  { place, owner, name }: RepositoryName,
+  mustSign = false,
+): Promise<OpenRemote> {
   const client = await clientFor(ctx, place, userIdOf(ctx.actor))
   if (mustSign && !client.signedIn) throw tokenMissing(place)
-  return { remote: hostProviders[place.provider].at(client, { owner, name }), signedIn: client.signedIn }
+  return { remote: hostProviders[place.provider].openRepository(client, { owner, name }), signedIn: client.signedIn }
 }
 
 async function clientFor(ctx: Ctx, place: HostAddress, userId: string) {
@@ -63,25 +67,25 @@ const tokenMissing = ({ provider, base }: HostAddress): AppError =>
   new AppError(
     'forbidden',
     `You have no token saved for ${new URL(base).host}. Save one that has ${hostProviders[provider].scopes}.`,
-    { next: [saveToken(provider)] },
+    { next: [saveTokenStep(provider)] },
   )
 
 /** Uses the token of a user who is not the caller, for jobs that check evidence of that user. */
 export async function openRemoteFor(
   ctx: Ctx,
   userId: string,
-  { place, owner, name }: Named,
+  { place, owner, name }: RepositoryName,
 ): Promise<RemoteRepository> {
-  return hostProviders[place.provider].at(await clientFor(ctx, place, userId), { owner, name })
+  return hostProviders[place.provider].openRepository(await clientFor(ctx, place, userId), { owner, name })
 }
 
-export async function hosted(ctx: Ctx, provider: CodeHost): Promise<Hosted[]> {
+export async function listHostedRepositories(ctx: Ctx, provider: CodeHost): Promise<Hosted[]> {
   const place = usualAddress(ctx, provider, await codeHostsOf(ctx, userIdOf(ctx.actor)))
   if (!place)
     throw new AppError('forbidden', `You have no token saved for ${provider}. Save one first.`, {
-      next: [saveToken(provider)],
+      next: [saveTokenStep(provider)],
     })
   const client = await clientFor(ctx, place, userIdOf(ctx.actor))
   if (!client.signedIn) throw tokenMissing(place)
-  return hostProviders[provider].mine(client)
+  return hostProviders[provider].listRepositories(client)
 }

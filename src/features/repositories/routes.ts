@@ -1,4 +1,4 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted, object, text } from '../../schema.ts'
 import { ProjectRef } from '../projects/schema.ts'
 import * as agents from './agents.ts'
@@ -46,7 +46,7 @@ export const repositoryRoutes = (http: Http) =>
     .post(
       '/api/repos',
       async ({ ctx, body: { projectId, ...body }, set }) =>
-        created(set, '/api/repos', await repositories.connect(ctx, { ...body, project: projectId })),
+        respondCreated(set, '/api/repos', await repositories.connect(ctx, { ...body, project: projectId })),
       {
         ...on(repositories.connect, 'Connect a repository', upstream),
         body: RepositoryCreate,

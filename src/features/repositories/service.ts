@@ -1,19 +1,29 @@
 import { eq, isNull } from 'drizzle-orm'
 import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { member, offered, ofTeam, permissionOf, refusalOf } from '../../auth/policy.ts'
+import { includePermissions, member, permissionOf, ruleRefusal, wholeTeam } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { newId } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
-import type { Named } from '../../outside/codehosts/host-address.ts'
+import type { RepositoryName } from '../../outside/codehosts/host-address.ts'
 import type { CodeHost } from '../../outside/codehosts/schema.ts'
 import { keyset } from '../../records/page.ts'
-import { filteredProject, type ProjectFilter, projectOf } from '../projects/current.ts'
+import { type ProjectFilter, projectFilterWithProject, projectOf } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import { repositoryConnected, repositoryRemoved, repositorySynced } from './events.ts'
-import { hosted, openRemote, reference } from './remote.ts'
-import { about, change, find, listed, type Row, stored, toRepository, visibleTo, writable } from './rows.ts'
+import { listHostedRepositories, openRemote, parseReference } from './remote.ts'
+import {
+  changeRepository,
+  findRepository,
+  findWritableRepository,
+  type Row,
+  repositoryEvent,
+  repositoryItemColumns,
+  repositoryRowColumns,
+  toRepository,
+  visibleTo,
+} from './rows.ts'
 import type {
   HostedPage,
   HostedQuery,
@@ -23,12 +33,12 @@ import type {
   RepositoryPage,
   RepositoryQuery,
 } from './schema.ts'
-import { isAway, ready, type Snapshot, snapshotOf } from './snapshot.ts'
+import { isUnreachable, readyColumns, type Snapshot, snapshotOf } from './snapshot.ts'
 import { repositories } from './table.ts'
 
-const changing = member('repos:write')
+const repositoryWriteRule = member('repos:write')
 /** The person's account at the code host can reach more than the projects that a credential is limited to. */
-const connecting = ofTeam(changing)
+const repositoryConnectRule = wholeTeam(repositoryWriteRule)
 const orders = { updatedAt: repositories.updatedAt, createdAt: repositories.createdAt, name: repositories.name }
 
 /** Lists a project's repositories; without a project, those of the current team. */
@@ -37,7 +47,7 @@ export const list = read(
   member('repos:read'),
   async (ctx, query: RepositoryQuery & ProjectFilter): Promise<RepositoryPage> => {
     const page = keyset(orders, repositories.id, query, { sort: 'updatedAt' })
-    const { id: projectId, project } = await filteredProject(ctx, query)
+    const { id: projectId, project } = await projectFilterWithProject(ctx, query)
     const filters = and(
       visibleTo(rightsOf(ctx.actor)),
       projectId
@@ -46,7 +56,7 @@ export const list = read(
       query.status && eq(repositories.status, query.status),
     )
     const rows: RepositoryItem[] = await ctx.db
-      .select(listed)
+      .select(repositoryItemColumns)
       .from(repositories)
       .where(page.where(filters))
       .orderBy(...page.orderBy)
@@ -56,11 +66,11 @@ export const list = read(
       projectId: project?.id ?? null,
     }
     const connect =
-      refusalOf(ctx.actor, connecting, 'repositories.connect', ctx.app.clock) ??
+      ruleRefusal(ctx.actor, repositoryConnectRule, 'repositories.connect', ctx.app.clock) ??
       (await projects.writerRefusal(ctx, place, 'Connecting a repository'))
     return {
       ...page.page(rows, query.total ? await ctx.db.$count(repositories, filters) : undefined),
-      ...offered(ctx.actor, () => ({ connect: permissionOf(connect) })),
+      ...includePermissions(ctx.actor, () => ({ connect: permissionOf(connect) })),
     }
   },
 )
@@ -69,20 +79,23 @@ export const get = read(
   'repositories.get',
   member('repos:read'),
   async (ctx, { ref }: { ref: string }): Promise<RepositoryDetail> => {
-    const found = toRepository(await find(ctx, ref))
+    const found = toRepository(await findRepository(ctx, ref))
     const writing = await projects.writerRefusal(ctx, found, 'Changing this repository')
     const permission = (action: 'sync' | 'remove') =>
-      permissionOf(refusalOf(ctx.actor, changing, `repositories.${action}`, ctx.app.clock) ?? writing)
-    return { ...found, ...offered(ctx.actor, () => ({ sync: permission('sync'), remove: permission('remove') })) }
+      permissionOf(ruleRefusal(ctx.actor, repositoryWriteRule, `repositories.${action}`, ctx.app.clock) ?? writing)
+    return {
+      ...found,
+      ...includePermissions(ctx.actor, () => ({ sync: permission('sync'), remove: permission('remove') })),
+    }
   },
 )
 
 /** Lists what the caller could connect: the repositories that their token gives access to. */
 export const listHosted = read(
   'repositories.listHosted',
-  ofTeam(member('repos:read')),
+  wholeTeam(member('repos:read')),
   async (ctx, { provider = ctx.app.config.CODEHOST_PROVIDER }: HostedQuery): Promise<HostedPage> => ({
-    items: await hosted(ctx, provider),
+    items: await listHostedRepositories(ctx, provider),
     nextCursor: null,
   }),
 )
@@ -99,7 +112,7 @@ interface Connect {
  */
 export const connect = flow(
   'repositories.connect',
-  connecting,
+  repositoryConnectRule,
   async (ctx, { repo, provider, project: ref }: Connect): Promise<Repository> => {
     const project = await projectOf(ctx, ref)
     const place = {
@@ -107,77 +120,81 @@ export const connect = flow(
       projectId: project?.id ?? null,
     }
     await projects.requireWriter(ctx, place, 'Connecting a repository')
-    const named = await reference(ctx, repo, provider)
+    const named = await parseReference(ctx, repo, provider)
     const { remote } = await openRemote(ctx, named)
     let seen: Snapshot | undefined
     let away: AppError | undefined
     try {
       seen = await snapshotOf(remote)
     } catch (error) {
-      if (!(error instanceof AppError) || !isAway(error)) throw error
+      if (!(error instanceof AppError) || !isUnreachable(error)) throw error
       away = error
     }
-    return keep(ctx, { ...place, named, seen, error: away?.message })
+    return storeRepository(ctx, { ...place, named, seen, error: away?.message })
   },
   { idempotent: true, outside: true },
 )
 
-interface Keep {
+interface StoreRepository {
   organizationId: string
   projectId: string | null
-  named: Named
+  named: RepositoryName
   seen?: Snapshot
   error?: string
 }
 
 /** Stores one row per repository and project, even if several people connect it. */
-const keep = write('repositories.keep', changing, async (ctx, input: Keep): Promise<Repository> => {
-  const { organizationId, projectId, named, seen, error } = input
-  // The project may have been deleted during the request to the host.
-  if (projectId) await projects.find(ctx, projectId)
-  const { place } = named
-  const { owner, name } = seen?.slug ?? named
-  const url = `${place.base}/${owner}/${name}`
-  const key = url.toLowerCase()
-  const [made] = await ctx.db
-    .insert(repositories)
-    .values({
-      id: newId(),
-      organizationId,
-      projectId,
-      createdById: ctx.actor.userId,
-      provider: place.provider,
-      host: place.base,
-      owner,
-      name,
-      url,
-      key,
-      branches: [],
-      topics: [],
-      pulls: [],
-      status: 'pending',
-      error: error?.slice(0, 500),
-      ...(seen && ready(ctx, seen)),
-      createdAt: ctx.now,
-      updatedAt: ctx.now,
-    })
-    .onConflictDoNothing()
-    .returning(stored)
-  if (made) {
-    ctx.emit(repositoryConnected, about(made))
-    return toRepository(made)
-  }
-  const known = await lockConnected(ctx, input, key)
-  return toRepository(seen ? await change(ctx, known, ready(ctx, seen), repositorySynced) : known)
-})
+const storeRepository = write(
+  'repositories.keep',
+  repositoryWriteRule,
+  async (ctx, input: StoreRepository): Promise<Repository> => {
+    const { organizationId, projectId, named, seen, error } = input
+    // The project may have been deleted during the request to the host.
+    if (projectId) await projects.findProject(ctx, projectId)
+    const { place } = named
+    const { owner, name } = seen?.slug ?? named
+    const url = `${place.base}/${owner}/${name}`
+    const key = url.toLowerCase()
+    const [made] = await ctx.db
+      .insert(repositories)
+      .values({
+        id: newId(),
+        organizationId,
+        projectId,
+        createdById: ctx.actor.userId,
+        provider: place.provider,
+        host: place.base,
+        owner,
+        name,
+        url,
+        key,
+        branches: [],
+        topics: [],
+        pulls: [],
+        status: 'pending',
+        error: error?.slice(0, 500),
+        ...(seen && readyColumns(ctx, seen)),
+        createdAt: ctx.now,
+        updatedAt: ctx.now,
+      })
+      .onConflictDoNothing()
+      .returning(repositoryRowColumns)
+    if (made) {
+      ctx.emit(repositoryConnected, repositoryEvent(made))
+      return toRepository(made)
+    }
+    const known = await lockConnected(ctx, input, key)
+    return toRepository(seen ? await changeRepository(ctx, known, readyColumns(ctx, seen), repositorySynced) : known)
+  },
+)
 
 /** Finds the existing row and locks it until the end of the write. */
-async function lockConnected(ctx: Ctx, { organizationId, projectId }: Keep, key: string): Promise<Row> {
+async function lockConnected(ctx: Ctx, { organizationId, projectId }: StoreRepository, key: string): Promise<Row> {
   const inPlace = projectId
     ? eq(repositories.projectId, projectId)
     : and(isNull(repositories.projectId), eq(repositories.organizationId, organizationId))
   const [known] = await ctx.db
-    .select(stored)
+    .select(repositoryRowColumns)
     .from(repositories)
     .where(and(isNull(repositories.deletedAt), eq(repositories.key, key), inPlace))
     .for('update')
@@ -188,11 +205,11 @@ async function lockConnected(ctx: Ctx, { organizationId, projectId }: Keep, key:
 /** Removes the repository from Tutti only; its host keeps it. */
 export const remove = write(
   'repositories.remove',
-  changing,
+  repositoryWriteRule,
   async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
-    const before = await writable(ctx, ref, 'Removing this repository')
+    const before = await findWritableRepository(ctx, ref, 'Removing this repository')
     checkVersion(ctx, toRepository(before))
-    await change(ctx, before, { deletedAt: ctx.now }, repositoryRemoved)
+    await changeRepository(ctx, before, { deletedAt: ctx.now }, repositoryRemoved)
     return { id: before.id, deleted: true }
   },
   { destructive: true, versioned: true },

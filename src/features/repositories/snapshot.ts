@@ -27,7 +27,7 @@ export async function snapshotOf(remote: RemoteRepository) {
 }
 
 /** The columns of a repository that was just fetched. */
-export const ready = (ctx: Ctx, { set }: Snapshot) => ({
+export const readyColumns = (ctx: Ctx, { set }: Snapshot) => ({
   ...set,
   status: 'ready' as const,
   syncedAt: ctx.now,
@@ -35,5 +35,5 @@ export const ready = (ctx: Ctx, { set }: Snapshot) => ({
 })
 
 /** Whether the code host cannot be reached for now, so that a later attempt may succeed. */
-export const isAway = ({ code }: AppError): boolean =>
+export const isUnreachable = ({ code }: AppError): boolean =>
   code === 'upstream_failed' || code === 'upstream_timeout' || code === 'rate_limited'

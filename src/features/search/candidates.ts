@@ -23,18 +23,18 @@ const ph = sql.placeholder
  * Wraps a parameter in a `select`, which hides its value from the planner. Otherwise the planner would plan every call
  * again, which takes longer than the search and gives an identical plan.
  */
-const one = (name: string) => sql`(select ${ph(name)}::uuid)`
-const list = (name: string) => sql`(select ${ph(name)}::uuid[])`
+const uuidParameter = (name: string) => sql`(select ${ph(name)}::uuid)`
+const uuidsParameter = (name: string) => sql`(select ${ph(name)}::uuid[])`
 const rights: Rights = {
-  user: one('user'),
-  personal: one('personal'),
-  organizations: list('organizations'),
-  projects: list('projects'),
+  user: uuidParameter('user'),
+  personal: uuidParameter('personal'),
+  organizations: uuidsParameter('organizations'),
+  projects: uuidsParameter('projects'),
   limited: sql`(select ${ph('limited')}::boolean)`,
-  agent: one('agent'),
-  reach: list('reach'),
-  workspaces: list('workspaces'),
-  managed: list('managed'),
+  agent: uuidParameter('agent'),
+  reach: uuidsParameter('reach'),
+  workspaces: uuidsParameter('workspaces'),
+  managed: uuidsParameter('managed'),
 }
 
 const found = and(
@@ -68,24 +68,30 @@ const candidate = sql`${passages.id} as id, ${passages.kind} as kind, ${passages
  * Compares all passages that the caller may find, if they are few enough. Each place has a statement of its own, with a
  * condition that an index serves: a search of a few memories must not read all passages.
  */
-const allIn = (place: SQL, order = sql``) =>
-  run(sql`with ${lexemes}
+const compareAllIn = (place: SQL, order = sql``) =>
+  prepareCandidates(sql`with ${lexemes}
     select ${candidate}, null as counts, null as near from ${passages} left join ${passageVectors} on ${isOfModel}
     where ${place} and ${found} ${order} limit ${ALL + 1}`)
-export const all = {
-  anywhere: allIn(sql`true`),
+export const compareEvery = {
+  anywhere: compareAllIn(sql`true`),
   // The order makes the planner use the index by kind: it does not know that a project has few memories.
-  project: allIn(
+  project: compareAllIn(
     sql`${passages.projectId} = coalesce(${ph('projectId')}::uuid, ${ph('scopeId')}::uuid)`,
     sql`order by ${passages.kind}`,
   ),
-  scope: allIn(sql`${passages.id} = any(array(
+  scope: compareAllIn(sql`${passages.id} = any(array(
     select p.id from ${passages} p where p.scope = ${ph('scope')}::text and p.scope_id = ${ph('scopeId')}::uuid
     union all select p.id from ${passages} p where p.kind = any((select ${ph('kinds')}::text[])::text[])
       and p.record_id = any((select ${ph('records')}::uuid[])::uuid[])))`),
 }
 
-export const placeOf = ({ projectId, scope }: { projectId?: string; scope?: string }): keyof typeof all => {
+export const comparisonFor = ({
+  projectId,
+  scope,
+}: {
+  projectId?: string
+  scope?: string
+}): keyof typeof compareEvery => {
   if (projectId || scope === 'project') return 'project'
   return scope ? 'scope' : 'anywhere'
 }
@@ -97,8 +103,8 @@ const distance = sql`${passageSigns.signs} <~> (select binary_quantize(${ph('vec
  * records among them that may be found. `offset 0` keeps the planner, which cannot estimate how many rows are visible,
  * from reading them all once more.
  */
-const likelyIn = (promising: SQL) =>
-  run(sql`with ${lexemes},
+const compareLikelyIn = (promising: SQL) =>
+  prepareCandidates(sql`with ${lexemes},
   promising as materialized (${promising}),
   nearest as materialized (
     select ${passages.id} as id, ${passages.recordId} as record_id
@@ -119,15 +125,15 @@ const likelyIn = (promising: SQL) =>
   join ${passages} on ${passages.id} = candidates.id left join ${passageVectors} on ${isOfModel}`)
 
 const isAsked = and(sql`${ph('vector')}::vector is not null`, sql`${passageSigns.model} = ${ph('model')}`)
-export const likely = {
+export const compareLikely = {
   /** The nearest passages by the vectors in memory. */
-  kept: likelyIn(sql`select unnest(${ph('nearest')}::uuid[]) as id`),
+  kept: compareLikelyIn(sql`select unnest(${ph('nearest')}::uuid[]) as id`),
   /** Passages whose vectors have similar signs, among all of the caller's teams: scans many, but short rows. */
-  scanned: likelyIn(sql`select ${passageSigns.passageId} as id, ${distance} as distance from ${passageSigns}
+  scanned: compareLikelyIn(sql`select ${passageSigns.passageId} as id, ${distance} as distance from ${passageSigns}
     where ${isAsked} and (${anyOf(passageSigns.owner, rights.reach)} or ${eq(passageSigns.owner, rights.personal)})
     order by distance, id limit ${LIKELY}`),
   /** The same, but only among findable passages: for a filter that removes most of the nearest. */
-  filtered: likelyIn(sql`select ${passageSigns.passageId} as id, ${distance} as distance from ${passageSigns}
+  filtered: compareLikelyIn(sql`select ${passageSigns.passageId} as id, ${distance} as distance from ${passageSigns}
     where ${isAsked} and ${passageSigns.passageId} = any(array(select ${passages.id} from ${passages} where ${found}))
     order by distance, id limit ${FILTERED}`),
 }
@@ -145,7 +151,7 @@ export interface Candidate {
   near: number | null
 }
 
-function run(statement: SQL): (db: Db, values: Record<string, unknown>) => Promise<Candidate[]> {
+function prepareCandidates(statement: SQL): (db: Db, values: Record<string, unknown>) => Promise<Candidate[]> {
   const columns = {
     id: sql<Candidate['id']>`id`,
     kind: sql<Candidate['kind']>`kind`,

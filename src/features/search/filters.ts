@@ -2,10 +2,10 @@ import { eq, gt, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
-import { pathOf, projectOf, type RecordKind } from '../../records/kind.ts'
+import { projectColumn, type RecordKind, recordPath } from '../../records/kind.ts'
 import { kindInfo, type SearchName, searchNames } from '../../records/names.ts'
 import { mayRead } from '../../records/readable.ts'
-import { live } from './indexing/source.ts'
+import { isLive } from './indexing/source.ts'
 import { passages } from './table.ts'
 import { visibleTo } from './visible.ts'
 
@@ -19,7 +19,7 @@ export interface SearchFilter {
 }
 
 /** SQL condition: the passage has a wanted kind, is in the project and has not expired. Ignores visibility. */
-export const inPlace = (ctx: Ctx, { kinds: wanted, projectId }: SearchFilter): SQL =>
+export const isInFilter = (ctx: Ctx, { kinds: wanted, projectId }: SearchFilter): SQL =>
   and(
     inArray(passages.kind, kindsFor(ctx, wanted?.split(',') as SearchName[] | undefined)),
     projectId ? eq(passages.projectId, projectId) : undefined,
@@ -27,21 +27,22 @@ export const inPlace = (ctx: Ctx, { kinds: wanted, projectId }: SearchFilter): S
   )
 
 /** SQL condition for findable passages. It applies before anything is ranked, counted or limited. */
-export const within = (ctx: Ctx, place: SearchFilter): SQL => and(visibleTo(rightsOf(ctx.actor)), inPlace(ctx, place))
+export const isFindableBy = (ctx: Ctx, place: SearchFilter): SQL =>
+  and(visibleTo(rightsOf(ctx.actor)), isInFilter(ctx, place))
 
 /**
  * SQL condition: the record itself still exists in the same place. Passages follow their records with a delay of about
  * a second, and a record that was deleted or moved meanwhile must not be found.
  */
-export const current = ({ app }: Ctx): SQL => {
+export const isCurrentPassage = ({ app }: Ctx): SQL => {
   const cases = app.records.followed.map((record) => {
     const { kind, table, search } = record
     const same = (column: unknown, copy: SQL) => sql`${column ?? null}::uuid is not distinct from ${copy}`
     return sql`when ${kind}::text then exists (select 1 from ${table} where ${and(
       eq(table.id, passages.recordId),
-      live(record),
+      isLive(record),
       same(table.organizationId, sql`${passages.organizationId}`),
-      same(projectOf(record), sql`${passages.projectId}`),
+      same(projectColumn(record), sql`${passages.projectId}`),
       same(search.userId, sql`${passages.userId}`),
     )})`
   })
@@ -53,7 +54,7 @@ export const nestedPath = ({ app }: Ctx): SQL => {
   const cases = app.records.all.flatMap((record) =>
     kindInfo(record.kind).path
       ? []
-      : sql`when ${record.kind}::text then (select ${pathOf(record)} from ${record.table}
+      : sql`when ${record.kind}::text then (select ${recordPath(record)} from ${record.table}
         where ${record.table.id} = ${passages.recordId})`,
   )
   return sql`case ${passages.kind} ${sql.join(cases, sql` `)} end`
@@ -69,7 +70,7 @@ export const recordField = ({ app }: Ctx, field: 'key' | 'status'): SQL<string |
   return sql<string | null>`case ${passages.kind} ${sql.join(cases, sql` `)} end`
 }
 
-const severalOf = (search: RecordKind['search']): SQL =>
+const hasSeveral = (search: RecordKind['search']): SQL =>
   (typeof search === 'object' ? search.several : undefined) ?? sql`false`
 
 /** SQL column: the author or owner of a record; null if unknown, or if there are several. */
@@ -77,7 +78,7 @@ export const recordCreator = ({ app }: Ctx): SQL<string | null> => {
   const cases = app.records.all.flatMap(({ kind, table: { id, createdById }, table, search }) =>
     createdById
       ? sql`when ${kind}::text then (select ${createdById} from ${table}
-          where ${id} = ${passages.recordId} and not (${severalOf(search)}))`
+          where ${id} = ${passages.recordId} and not (${hasSeveral(search)}))`
       : [],
   )
   return sql<string | null>`case ${passages.kind} ${sql.join(cases, sql` `)} else ${passages.userId} end`

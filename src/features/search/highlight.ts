@@ -1,5 +1,5 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import { around, pieces } from '../../text/highlight.ts'
+import { excerptAround, splitMatches } from '../../text/highlight.ts'
 import type { Span } from '../../text/search-query.ts'
 import type { Language } from './query.ts'
 import type { Part } from './schema.ts'
@@ -12,7 +12,7 @@ const LONGEST = 20_000
  * Returns the text with marks around the matches. Each punctuation character becomes a space first, because Postgres'
  * parser takes quadratic time on some of it. Positions stay valid, so the marks also fit the original text.
  */
-export const marked = (text: SQLWrapper, query: SQL, language: Language): SQL<string> => {
+export const markMatches = (text: SQLWrapper, query: SQL, language: Language): SQL<string> => {
   const punctuation = `!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~${START}${END}`
   const plain = sql`translate(left(${text}, ${LONGEST}), ${punctuation}, repeat(' ', 34))`
   const options = `StartSel="${START}", StopSel="${END}", HighlightAll=true`
@@ -35,13 +35,13 @@ function spansOf(marks: string): { spans: Span[]; length: number } {
  * Splits a text into pieces and flags those that match. The pieces are plain text, so no markup can be injected, and
  * there are no offsets, which every language counts differently.
  */
-export function parts(text: string, marks: string): Part[] {
+export function splitByMarks(text: string, marks: string): Part[] {
   const { spans, length } = spansOf(marks)
-  return pieces(text, length <= text.length ? spans : [])
+  return splitMatches(text, length <= text.length ? spans : [])
 }
 
-/** Like `parts` for a long text: the excerpt with most matches, or the beginning. `inside`: not the first passage. */
-export function excerpt(text: string, marks: string, inside = false): Part[] {
+/** Like `splitByMarks` for a long text: the excerpt with most matches, or the beginning. `inside`: not the first passage. */
+export function excerptByMarks(text: string, marks: string, inside = false): Part[] {
   const { spans } = spansOf(marks)
-  return around(text, spans, { inside })
+  return excerptAround(text, spans, { inside })
 }

@@ -4,11 +4,11 @@ import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList, plainWords, vectorText } from '../../db/columns.ts'
 import { prepare } from '../../db/session.ts'
 import { type SearchName, searchNames } from '../../records/names.ts'
-import { ALL, all, type Candidate, likely, placeOf } from './candidates.ts'
+import { ALL, type Candidate, compareEvery, compareLikely, comparisonFor } from './candidates.ts'
 import type { QueryVector } from './indexing/model.ts'
-import { nearestKept } from './kept.ts'
 import { rank } from './rank.ts'
 import { passages } from './table.ts'
+import { nearestInMemory } from './vector-cache.ts'
 
 export { embedQuery, type QueryVector } from './indexing/model.ts'
 
@@ -46,7 +46,7 @@ export interface Hit {
 /** Longest query, in characters. */
 const LONGEST = 5000
 
-const texts = prepare((db) =>
+const selectTexts = prepare((db) =>
   db
     .select({
       id: passages.id,
@@ -63,7 +63,7 @@ const texts = prepare((db) =>
 )
 
 /** Remembers callers with too many passages to compare all, so that the next search skips the attempt. Only a cache. */
-const large = new (class {
+const largeCallers = new (class {
   readonly #seen = new Map<string, number>()
   has = (place: string): boolean => (this.#seen.get(place) ?? 0) > performance.now()
   add(place: string): void {
@@ -81,25 +81,25 @@ async function candidatesFor(
 ): Promise<Candidate[]> {
   const { now: _, vector: __, model: ___, text: ____, ...narrowing } = values
   const place = JSON.stringify(narrowing)
-  if (!large.has(place)) {
-    const candidates = await all[placeOf(query)](ctx.db, values)
+  if (!largeCallers.has(place)) {
+    const candidates = await compareEvery[comparisonFor(query)](ctx.db, values)
     if (candidates.length <= ALL) return candidates
-    large.add(place)
+    largeCallers.add(place)
   }
-  const nearest = asked && (await nearestKept(ctx, asked))
+  const nearest = asked && (await nearestInMemory(ctx, asked))
   const candidates = nearest
-    ? await likely.kept(ctx.db, { ...values, nearest: idList(nearest) })
-    : await likely.scanned(ctx.db, values)
+    ? await compareLikely.kept(ctx.db, { ...values, nearest: idList(nearest) })
+    : await compareLikely.scanned(ctx.db, values)
   // If enough of the nearest pass the filter, they are the best.
-  return !asked || (candidates[0]?.near ?? 0) >= query.limit ? candidates : likely.filtered(ctx.db, values)
+  return !asked || (candidates[0]?.near ?? 0) >= query.limit ? candidates : compareLikely.filtered(ctx.db, values)
 }
 
 /** Searches by meaning and words; by words alone without a vector, and by meaning alone without words. */
-export const hybrid = async (ctx: Ctx, query: HybridQuery, asked: QueryVector | undefined): Promise<Hit[]> =>
-  (await hybridWithGaps(ctx, query, asked)).hits
+export const searchHybrid = async (ctx: Ctx, query: HybridQuery, asked: QueryVector | undefined): Promise<Hit[]> =>
+  (await searchHybridWithGaps(ctx, query, asked)).hits
 
 /** Also returns how many passages could not be compared by meaning, because they have no vector yet. */
-export async function hybridWithGaps(
+export async function searchHybridWithGaps(
   ctx: Ctx,
   query: HybridQuery,
   asked: QueryVector | undefined,
@@ -122,7 +122,9 @@ export async function hybridWithGaps(
   const ranked = rank(candidates, query.limit)
   const unembedded = asked ? candidates.filter(({ meaning }) => meaning === null).length : 0
   if (ranked.length === 0) return { hits: [], unembedded }
-  const found = new Map((await texts(ctx.db, { ids: idList(ranked.map(({ id }) => id)) })).map((row) => [row.id, row]))
+  const found = new Map(
+    (await selectTexts(ctx.db, { ids: idList(ranked.map(({ id }) => id)) })).map((row) => [row.id, row]),
+  )
   const hits = ranked.flatMap(({ id, kind, recordId, score, meaning, words }) => {
     const { id: _, ...text } = found.get(id) ?? {}
     return 'title' in text ? { kind, recordId, ...text, score, meaning, words } : []

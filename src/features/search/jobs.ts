@@ -4,13 +4,13 @@ import type { Config } from '../../config.ts'
 import type { JobDefinition } from '../../jobs/definition.ts'
 import type { App } from '../../services.ts'
 import { askForVectors, embedMissing } from './indexing/embed.ts'
-import { compare, PACE } from './indexing/indexing.ts'
-import { checkIndexes, indexLarge, markLarge } from './large-owners.ts'
+import { compareAllRecords, PACE } from './indexing/indexing.ts'
+import { checkIndexes, indexLargeOwners, markLargeOwners } from './large-owners.ts'
 
 const HOURS = 6 * 3600
 /** The embedded database has no vector indexes: they need memory and time that a small server does not have. */
 const hasIndexes = ({ DB_CONNECTION, EMBEDDINGS }: Config): boolean => DB_CONNECTION === 'pgsql' && EMBEDDINGS === 'on'
-const ofIndexes = { when: hasIndexes, timeoutSeconds: HOURS, resumable: true } as const
+const indexJob = { when: hasIndexes, timeoutSeconds: HOURS, resumable: true } as const
 
 export const searchJobs: JobDefinition<App>[] = [
   {
@@ -18,7 +18,7 @@ export const searchJobs: JobDefinition<App>[] = [
     timeoutSeconds: HOURS,
     resumable: true,
     run: (app, { projectId }, signal) =>
-      compare(contextOf(app, system), { projectId: projectId as string | undefined, signal, pace: PACE }),
+      compareAllRecords(contextOf(app, system), { projectId: projectId as string | undefined, signal, pace: PACE }),
   },
   {
     // A safety net: normally nothing differs, and a difference is corrected within a day.
@@ -26,7 +26,7 @@ export const searchJobs: JobDefinition<App>[] = [
     every: '41 3 * * *',
     timeoutSeconds: HOURS,
     resumable: true,
-    run: (app, _data, signal) => compare(contextOf(app, system), { signal, pace: PACE }),
+    run: (app, _data, signal) => compareAllRecords(contextOf(app, system), { signal, pace: PACE }),
   },
   {
     name: 'search.embed',
@@ -47,19 +47,19 @@ export const searchJobs: JobDefinition<App>[] = [
   {
     name: 'search.indexLarge',
     every: '29 4 * * *',
-    ...ofIndexes,
-    run: (app, _data, signal) => indexLarge(contextOf(app, system), { signal, pace: PACE }),
+    ...indexJob,
+    run: (app, _data, signal) => indexLargeOwners(contextOf(app, system), { signal, pace: PACE }),
   },
   {
     name: 'search.markLarge',
     every: '*/10 * * * *',
-    ...ofIndexes,
-    run: (app, _data, signal) => markLarge(contextOf(app, system), { signal, pace: PACE }),
+    ...indexJob,
+    run: (app, _data, signal) => markLargeOwners(contextOf(app, system), { signal, pace: PACE }),
   },
   {
     name: 'search.checkIndexes',
     every: '53 5 * * 0',
-    ...ofIndexes,
+    ...indexJob,
     run: (app, _data, signal) => checkIndexes(contextOf(app, system), { signal, pace: PACE }),
   },
 ]

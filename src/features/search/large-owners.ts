@@ -3,8 +3,8 @@ import { type Ctx, flow, read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { meta } from '../../db/table.ts'
-import { check, EXACT_MS, type Limits } from './indexing/index-recall.ts'
-import { step, type Way } from './indexing/indexing.ts'
+import { checkRecall, EXACT_MS, type Limits } from './indexing/index-recall.ts'
+import { type Pacing, runPaced } from './indexing/indexing.ts'
 import { MODEL } from './indexing/model.ts'
 import {
   indexedRows,
@@ -37,7 +37,7 @@ async function canIndex({ app: { driver } }: Ctx): Promise<boolean> {
  * Creates a vector index for each owner with very many passages, and drops indexes that are no longer needed. An index
  * is used once a check has confirmed its recall.
  */
-export const indexLarge = flow(
+export const indexLargeOwners = flow(
   'search.indexLarge',
   machine,
   async (ctx, { above = LARGE, ...limits }: Limits): Promise<void> => {
@@ -46,23 +46,23 @@ export const indexLarge = flow(
     const owners = await countedOwners(ctx, { above: above / 2 })
     const isKept = new Set(owners.map(({ owner }) => owner))
     for (const index of await allIndexes(ctx, {}))
-      if (!isKept.has(index.owner) || !(await isOfUsedModel(ctx, index))) await forget(ctx, index)
+      if (!isKept.has(index.owner) || !(await isOfUsedModel(ctx, index))) await forgetIndex(ctx, index)
     const there = new Set(
       (await allIndexes(ctx, {})).flatMap(({ owner, state }) => (state === 'building' ? [] : owner)),
     )
     for (const { owner, count } of owners)
-      if (count > above && !there.has(owner) && !limits.signal?.aborted) await build(ctx, owner, count, limits)
+      if (count > above && !there.has(owner) && !limits.signal?.aborted) await buildIndex(ctx, owner, count, limits)
   },
 )
 
 /** Adds the new passages of large owners to their indexes. */
-export const markLarge = flow('search.markLarge', machine, async (ctx, way: Way): Promise<void> => {
-  for (const index of await readyIndexes(ctx, {})) await mark(ctx, index, way)
+export const markLargeOwners = flow('search.markLarge', machine, async (ctx, way: Pacing): Promise<void> => {
+  for (const index of await readyIndexes(ctx, {})) await markVectors(ctx, index, way)
 })
 
 /** Compares the results of the indexes with the exact ones. */
 export const checkIndexes = flow('search.checkIndexes', machine, async (ctx, limits: Limits): Promise<void> => {
-  for (const index of await readyIndexes(ctx, {})) await check(ctx, index, limits)
+  for (const index of await readyIndexes(ctx, {})) await checkRecall(ctx, index, limits)
 })
 
 const allIndexes = read('search.allIndexes', machine, (ctx, _: Record<string, never>) =>
@@ -87,7 +87,7 @@ async function isOfUsedModel(ctx: Ctx, { model }: VectorIndex): Promise<boolean>
 }
 
 /** Deletes only the entry: instances use the index for another minute, and the next run drops it. */
-const forget = write(
+const forgetIndex = write(
   'search.forgetIndex',
   machine,
   async (ctx, index: VectorIndex): Promise<void> => {
@@ -108,10 +108,10 @@ async function dropUnused({ app: { driver } }: Ctx): Promise<void> {
   for (const [name] of rows) await driver.exec(`drop index concurrently if exists "${name}"`)
 }
 
-async function build(ctx: Ctx, owner: string, count: number, limits: Limits): Promise<void> {
+async function buildIndex(ctx: Ctx, owner: string, count: number, limits: Limits): Promise<void> {
   const { driver, embedder, log } = ctx.app
-  const index = await begin(ctx, { owner, model: embedder.id })
-  if (!index || !(await mark(ctx, index, limits))) return
+  const index = await beginIndex(ctx, { owner, model: embedder.id })
+  if (!index || !(await markVectors(ctx, index, limits))) return
   const started = performance.now()
   // `ef_construction` 200 instead of 64 takes nearly twice the time and no more space, and finds 97 % to 100 % instead
   // of 87 % to 90 % (test/bench/README.md); m 32 found no more. Building is many times slower when the graph does not
@@ -125,11 +125,11 @@ async function build(ctx: Ctx, owner: string, count: number, limits: Limits): Pr
   )
   const seconds = Math.round((performance.now() - started) / 1000)
   log.info('vector index built', { owner, passages: count, seconds })
-  await check(ctx, index, limits)
+  await checkRecall(ctx, index, limits)
 }
 
 /** Stores that an index is being built, unless it has an entry already. */
-const begin = write(
+const beginIndex = write(
   'search.beginIndex',
   machine,
   async (ctx, { owner, model }: { owner: string; model: string }): Promise<VectorIndex | undefined> => {
@@ -155,19 +155,19 @@ const begin = write(
 )
 
 /** Marks the owner's vectors, so that the index contains them. Returns false if it was stopped. */
-async function mark(ctx: Ctx, index: VectorIndex, way: Way): Promise<boolean> {
+async function markVectors(ctx: Ctx, index: VectorIndex, way: Pacing): Promise<boolean> {
   for (let after = index.markedSeq - OVERTAKEN; !way.signal?.aborted; ) {
-    const rows = await unmarked(ctx, { ...index, after })
+    const rows = await readUnmarked(ctx, { ...index, after })
     const last = rows.at(-1)
     if (!last) return true
     const ids = rows.map(({ id }) => id)
-    await step(way, () => markSome(ctx, { owner: index.owner, model: index.model, ids, seq: last.seq }))
+    await runPaced(way, () => markSome(ctx, { owner: index.owner, model: index.model, ids, seq: last.seq }))
     after = last.seq
   }
   return false
 }
 
-const unmarked = read(
+const readUnmarked = read(
   'search.unmarked',
   machine,
   (ctx, { owner, model, after }: Pick<VectorIndex, 'owner' | 'model'> & { after: number }) =>

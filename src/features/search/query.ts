@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { begunWord, queryWords } from '../../text/search-query.ts'
+import { incompleteWord, queryWords } from '../../text/search-query.ts'
 
 export type Language = 'english' | 'simple'
 
@@ -7,24 +7,24 @@ export type Language = 'english' | 'simple'
 export const hasOperators = (text: string): boolean => /"|(?:^|\s)-\S|\sor\s/i.test(queryWords(text))
 
 /** Returns a prefix query. The text has only letters and digits, so it contains no query syntax of Postgres. */
-export const beginning = (text: string): string => `'${text}':*`
+export const prefixQuery = (text: string): string => `'${text}':*`
 
 /**
  * Turns typed text into a query: all the words, `"a phrase"`, `-without`, `or`. The last word also matches as a prefix,
  * because it may still be incomplete; it is combined with the words on its side of `or`.
  */
-export function asked(text: string, language: Language): SQL {
+export function searchQuery(text: string, language: Language): SQL {
   const typed = queryWords(text)
   const all = parsed(typed, language)
-  const last = begunWord(typed)
+  const last = incompleteWord(typed)
   if (!last) return all
   const before = typed
     .slice(0, -last.length)
     .split(/\sor\s/i)
     .at(-1) as string
   // Also matches the stem: `deploying` is not a prefix of the stored stem `deploy`.
-  const begun = sql`(to_tsquery('simple', ${beginning(last)})
-    || to_tsquery(${dictionary(language)}, ${beginning(last)}))`
+  const begun = sql`(to_tsquery('simple', ${prefixQuery(last)})
+    || to_tsquery(${dictionary(language)}, ${prefixQuery(last)}))`
   return sql`(${all} || (${parsed(before, language)} && ${begun}))`
 }
 

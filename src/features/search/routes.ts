@@ -8,8 +8,8 @@ const AI_BODY = 256 << 10
 
 export const searchRoutes = (http: Http) =>
   http
-    .get('/api/search', ({ ctx, query }) => finding.find(ctx, query), {
-      ...on(finding.find, 'Search everything you may see'),
+    .get('/api/search', ({ ctx, query }) => finding.searchRecords(ctx, query), {
+      ...on(finding.searchRecords, 'Search everything you may see'),
       query: FindQuery,
       response: FoundGroups,
     })

@@ -3,12 +3,12 @@ import { type Ctx, read } from '../../action.ts'
 import { memberOrAlone } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { and, not } from '../../db/conditions.ts'
-import { projectOf } from '../../records/kind.ts'
+import { projectColumn } from '../../records/kind.ts'
 import type { SearchName } from '../../records/names.ts'
 import { wordsOf } from '../../text/search-query.ts'
-import { apiPath, current, kindsFor, nestedPath, recordField, type SearchFilter } from './filters.ts'
-import { matchesOf } from './newest.ts'
-import { beginning } from './query.ts'
+import { apiPath, isCurrentPassage, kindsFor, nestedPath, recordField, type SearchFilter } from './filters.ts'
+import { matchesOf } from './newest-matches.ts'
+import { prefixQuery } from './query.ts'
 import type { Suggestion, Suggestions, SuggestQuery } from './schema.ts'
 import { passages, TITLE_START, titleStart } from './table.ts'
 
@@ -39,7 +39,7 @@ async function titled(ctx: Ctx, matches: SQL, ...order: SQL[]): Promise<Row[]> {
         select ${passages.id} as id from ${matches} order by ${by} limit ${CANDIDATES}) best)
     select ${passages.kind}, ${passages.recordId}, ${passages.organizationId}, ${passages.projectId}, ${passages.title},
       ${nestedPath(ctx)} as nested_path, ${recordField(ctx, 'key')} as key, ${recordField(ctx, 'status')} as status
-    from first join ${passages} using (id) where ${current(ctx)} order by place`)
+    from first join ${passages} using (id) where ${isCurrentPassage(ctx)} order by place`)
   return rows
 }
 
@@ -59,7 +59,7 @@ const beginsWith = (text: string): SQL => {
 
 /** Finds the newest titles with words that begin with the typed ones: those that begin with the text, or the others. */
 async function begun(ctx: Ctx, text: string, place: SearchFilter, whole: boolean): Promise<Row[]> {
-  const words = hasWords(wordsOf(text).slice(0, MOST_WORDS).map(beginning).join(' & '))
+  const words = hasWords(wordsOf(text).slice(0, MOST_WORDS).map(prefixQuery).join(' & '))
   const begins = beginsWith(text)
   const match = and(words, whole ? begins : not(begins))
   return titled(ctx, await matchesOf(ctx, place, { match, most: CANDIDATES }))
@@ -68,7 +68,7 @@ async function begun(ctx: Ctx, text: string, place: SearchFilter, whole: boolean
 /** Returns possible beginnings of the word without a typo: one of its first letters removed, or two swapped. */
 const nearby = (word: string): string[] => {
   const [a = '', b = '', c = ''] = word
-  return [...new Set([a + b, a + c, b + a, b + c])].filter((two) => two.length === 2).map(beginning)
+  return [...new Set([a + b, a + c, b + a, b + c])].filter((two) => two.length === 2).map(prefixQuery)
 }
 
 /** Finds titles whose words begin similarly, most similar first. */
@@ -83,7 +83,7 @@ async function alike(ctx: Ctx, words: readonly string[], place: SearchFilter): P
 const forgiven = (word: string): number => (word.length < 4 ? 0 : word.length < 8 ? 1 : 2)
 
 /** Counts letters added, left out, changed or swapped. With `begins`, the rest of the second word does not count. */
-export function slips(typed: string, meant: string, begins = false): number {
+export function countTypos(typed: string, meant: string, begins = false): number {
   let older: number[] = []
   let before = Array.from({ length: meant.length + 1 }, (_, i) => i)
   for (let i = 1; i <= typed.length; i++) {
@@ -102,7 +102,7 @@ export function slips(typed: string, meant: string, begins = false): number {
 }
 
 const isNear = (word: string, title: readonly string[]): boolean =>
-  title.some((other) => slips(word, other, true) <= forgiven(word))
+  title.some((other) => countTypos(word, other, true) <= forgiven(word))
 
 /** Finds records whose key begins with the text, the shortest key first. */
 async function keyed(ctx: Ctx, text: string, { kinds, projectId }: SearchFilter): Promise<Row[]> {
@@ -112,7 +112,7 @@ async function keyed(ctx: Ctx, text: string, { kinds, projectId }: SearchFilter)
     const begins = record.keyBegins?.(text)
     if (!begins) return []
     const { table, title, key = null, status = null, visible } = record
-    const project = projectOf(record) ?? null
+    const project = projectColumn(record) ?? null
     const inPlace = projectId ? sql`${project} = ${projectId}` : undefined
     return sql`select ${kind}::text as kind, ${table.id} as record_id, ${table.organizationId} as organization_id,
       ${project} as project_id, ${title} as title, null::text as nested_path, ${key} as key, ${status} as status
@@ -160,12 +160,12 @@ const toSuggestion = (row: Row): Suggestion => ({
 })
 
 /** Replaces each word that is in no title by the most similar word that is. Undefined if none was replaced. */
-export async function correct(ctx: Ctx, text: string, place: SearchFilter): Promise<string | undefined> {
+export async function correctQuery(ctx: Ctx, text: string, place: SearchFilter): Promise<string | undefined> {
   const words = wordsOf(text).slice(0, MOST_WORDS)
   const titles = (await alike(ctx, words, place)).flatMap((row) => wordsOf(row.title))
   const mended = words.map((word) => {
     const near = [...new Set(titles)]
-      .map((other) => [slips(word, other), other] as const)
+      .map((other) => [countTypos(word, other), other] as const)
       .filter(([n]) => n <= forgiven(word))
     return near.toSorted((a, b) => a[0] - b[0])[0]?.[1] ?? word
   })

@@ -3,7 +3,7 @@ import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { daysAfter } from '../../records/days.ts'
 import { mayRead } from '../../records/readable.ts'
-import { speaker } from '../agents/parties.ts'
+import { currentUserOrAgent } from '../agents/users-and-agents.ts'
 import type { Project } from '../projects/schema.ts'
 import { callingWorker, isHeldBy } from '../tasks/leases/workers.ts'
 import { selectItems, visibleTo } from '../tasks/rows.ts'
@@ -11,24 +11,24 @@ import * as taskService from '../tasks/service.ts'
 import { tasks } from '../tasks/table.ts'
 import { changesIn, type Since } from './changes.ts'
 import { ownTasks, projectsWithWork } from './overview.ts'
-import { DEFAULT_TOKENS, pack } from './pack.ts'
+import { DEFAULT_TOKENS, packParts } from './pack.ts'
 import {
-  ahead,
-  decided,
-  doneWork,
-  heldByOthers,
-  inReview,
+  decisionsPart,
+  doneWorkPart,
+  heldByOthersPart,
+  inReviewPart,
   type LiveTask,
-  leftOff,
-  openQuestions,
-  remembered,
+  leftOffPart,
+  memoriesPart,
+  openQuestionsPart,
+  readyTasksPart,
   taskPart,
   type Worker,
 } from './parts.ts'
 import { type Row, toSession } from './rows.ts'
 import type { Brief, Session, SessionBrief } from './schema.ts'
 
-interface Asked {
+interface BriefRequest {
   session: Session | undefined
   project: Project | undefined
   worker: Worker
@@ -52,11 +52,11 @@ interface Subject {
 }
 
 /** Writes the brief of a session, a project, or both; without either, an overview of the caller's team. */
-export const writeBrief = (ctx: Ctx, subject: Subject): Promise<Brief> => briefOf(ctx, askedFor(ctx, subject))
+export const writeBrief = (ctx: Ctx, subject: Subject): Promise<Brief> => briefOf(ctx, briefRequestFor(ctx, subject))
 
-function askedFor(ctx: Ctx, { row, project, since, before = null, tokens, isWanted }: Subject): Asked {
+function briefRequestFor(ctx: Ctx, { row, project, since, before = null, tokens, isWanted }: Subject): BriefRequest {
   const session = row && toSession(row)
-  const { type, id } = session?.agentId ? ({ type: 'agent', id: session.agentId } as const) : speaker(ctx)
+  const { type, id } = session?.agentId ? ({ type: 'agent', id: session.agentId } as const) : currentUserOrAgent(ctx)
   return {
     session,
     project,
@@ -77,31 +77,31 @@ export const withBrief = (
 })
 
 /** Collects the context that a worker needs to continue. Leaves out everything that the caller may not read now. */
-async function briefOf(ctx: Ctx, asked: Asked): Promise<Brief> {
+async function briefOf(ctx: Ctx, asked: BriefRequest): Promise<Brief> {
   const { session, project, tokens = DEFAULT_TOKENS } = asked
   const tasksToo = mayRead(ctx, 'task')
   const decisionsToo = mayRead(ctx, 'decision')
   const task = tasksToo ? await liveTask(ctx, asked) : undefined
   const changes = project && (await changesIn(ctx, project, asked))
-  const left = session && leftOff(session)
-  const ready = project && tasksToo ? await ahead(ctx, project, task) : undefined
+  const left = session && leftOffPart(session)
+  const ready = project && tasksToo ? await readyTasksPart(ctx, project, task) : undefined
   // The next step comes first, recent changes come last.
   const saved = session?.checkpoint?.nextStep !== undefined
-  return pack(
+  return packParts(
     [
       saved ? left : undefined,
       task ? await taskPart(ctx, task, session) : ready,
       saved ? undefined : left,
       !project && tasksToo ? await ownTasks(ctx, task) : undefined,
-      await openQuestions(ctx, { session, project, tasksToo, decisionsToo }),
+      await openQuestionsPart(ctx, { session, project, tasksToo, decisionsToo }),
       // A session with a task needs no list of projects.
       !project && !(session && task) && mayRead(ctx, 'project') ? await projectsWithWork(ctx) : undefined,
-      project && decisionsToo ? await decided(ctx, project) : undefined,
-      project && mayRead(ctx, 'memory') ? await remembered(ctx, project, session, task) : undefined,
+      project && decisionsToo ? await decisionsPart(ctx, project) : undefined,
+      project && mayRead(ctx, 'memory') ? await memoriesPart(ctx, project, session, task) : undefined,
       task ? ready : undefined,
-      project && tasksToo ? await heldByOthers(ctx, project, task) : undefined,
-      project && mayRead(ctx, 'feature') ? await inReview(ctx, project) : undefined,
-      project && tasksToo ? await doneWork(ctx, project, changes?.subjects ?? new Set()) : undefined,
+      project && tasksToo ? await heldByOthersPart(ctx, project, task) : undefined,
+      project && mayRead(ctx, 'feature') ? await inReviewPart(ctx, project) : undefined,
+      project && tasksToo ? await doneWorkPart(ctx, project, changes?.subjects ?? new Set()) : undefined,
       changes?.part,
     ],
     tokens,
@@ -109,13 +109,16 @@ async function briefOf(ctx: Ctx, asked: Asked): Promise<Brief> {
 }
 
 /** Writes what others changed in the session's project since the last checkpoint: the worker knows its own changes. */
-export async function writeNews(ctx: Ctx, { row, project, since, tokens = DEFAULT_TOKENS }: Subject): Promise<Brief> {
-  const asked = { ...askedFor(ctx, { row, project, since }), onlyOthers: true }
-  return pack([project && (await changesIn(ctx, project, asked)).part], tokens)
+export async function writeChangesBrief(
+  ctx: Ctx,
+  { row, project, since, tokens = DEFAULT_TOKENS }: Subject,
+): Promise<Brief> {
+  const asked = { ...briefRequestFor(ctx, { row, project, since }), onlyOthers: true }
+  return packParts([project && (await changesIn(ctx, project, asked)).part], tokens)
 }
 
 /** Returns the session's task; otherwise one that its worker has claimed, or worked on when the claim expired. */
-async function liveTask(ctx: Ctx, { session, project, worker }: Asked): Promise<LiveTask | undefined> {
+async function liveTask(ctx: Ctx, { session, project, worker }: BriefRequest): Promise<LiveTask | undefined> {
   const held = isHeldBy({ ...callingWorker(ctx), type: worker.type, id: worker.id }, ctx.now)
   const begun = and(
     eq(tasks.assigneeType, worker.type),
@@ -141,5 +144,5 @@ async function liveTask(ctx: Ctx, { session, project, worker }: Asked): Promise<
     .limit(1)
   if (!found) return undefined
   const isHeld = (await ctx.db.$count(tasks, and(eq(tasks.id, found.id), held))) > 0
-  return { ...(await taskService.detail(ctx, { ref: found.id })), isHeld }
+  return { ...(await taskService.getDetail(ctx, { ref: found.id })), isHeld }
 }

@@ -1,4 +1,4 @@
-import { type Doer, inFull } from '../../records/party.ts'
+import { type ActorSummary, fullName } from '../../records/user-or-agent.ts'
 
 /** Sums up changes: how many records were completed, created and changed, by whom, and which tasks those are. */
 
@@ -17,21 +17,21 @@ export interface Change {
   actor: ChangeActor
 }
 
-export interface ChangeActor extends Pick<Doer, 'name' | 'for'> {
+export interface ChangeActor extends Pick<ActorSummary, 'name' | 'for'> {
   /** Tells actors apart: an agent may work for several people. */
   id: string
   isMe: boolean
 }
 
 /** What happened to a record, most important first. A record counts once, for the first of these. */
-const ranked = [
+const verbRanks = [
   ...['completed', 'reopened', 'deleted', 'restored', 'reviewed', 'advanced', 'created', 'logged', 'stored', 'changed'],
   ...['commented', 'claimed', 'released'],
 ]
 
 const verbOf = ({ verb, status }: Change, lastStatus: string | null): string => {
   if (verb === 'completed' && status && lastStatus && lastStatus !== 'done') return 'reopened'
-  return ranked.includes(verb) ? verb : 'changed'
+  return verbRanks.includes(verb) ? verb : 'changed'
 }
 
 export interface ChangeSums {
@@ -44,7 +44,7 @@ export interface ChangeSums {
 }
 
 /** Sums up changes, which must be given newest first. */
-export function sumUp(changes: readonly Change[]): ChangeSums {
+export function sumUpChanges(changes: readonly Change[]): ChangeSums {
   const lastStatus = new Map<string, string | null>()
   for (const { subjectId, status } of changes) if (!lastStatus.has(subjectId)) lastStatus.set(subjectId, status)
   const byActor = [...Map.groupBy(changes, ({ actor }) => actor.id).values()]
@@ -53,8 +53,8 @@ export function sumUp(changes: readonly Change[]): ChangeSums {
     .map((own) => ({ actor: (own[0] as Change).actor, own, records: recordsIn(own) }))
     .sort((a, b) => Number(b.actor.isMe) - Number(a.actor.isMe) || b.records - a.records)
     .map(({ actor, own }) => {
-      const short = actor.isMe ? 'you' : (letters.shift() ?? inFull(actor))
-      const name = actor.isMe ? 'you' : short === inFull(actor) ? short : `${short} = ${inFull(actor)}`
+      const short = actor.isMe ? 'you' : (letters.shift() ?? fullName(actor))
+      const name = actor.isMe ? 'you' : short === fullName(actor) ? short : `${short} = ${fullName(actor)}`
       return { actor, short, line: `${name}: ${inWords(own, lastStatus)}` }
     })
   return { records: recordsIn(changes), totals: inWords(changes, lastStatus), actors }
@@ -70,11 +70,12 @@ function inWords(changes: readonly Change[], lastStatus: ReadonlyMap<string, str
     else {
       const verb = verbOf(change, lastStatus.get(change.subjectId) ?? null)
       const before = best.get(change.subjectId)
-      if (!before || ranked.indexOf(verb) < ranked.indexOf(before.verb)) best.set(change.subjectId, { change, verb })
+      if (!before || verbRanks.indexOf(verb) < verbRanks.indexOf(before.verb))
+        best.set(change.subjectId, { change, verb })
     }
   }
   const byVerb = Map.groupBy(best.values(), ({ verb }) => verb)
-  const inOrder = ranked.flatMap((verb) => {
+  const inOrder = verbRanks.flatMap((verb) => {
     const some = byVerb.get(verb)?.map(({ change }) => change)
     return some ? [`${verb} ${countByNoun(some)}`] : []
   })

@@ -1,17 +1,17 @@
 import { and, desc, eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { doerOf, withActor } from '../../events/actor.ts'
-import { partsOf } from '../../events/catalogue.ts'
+import { groupActor, toPublicActor } from '../../events/actor.ts'
+import { splitType } from '../../events/catalogue.ts'
 import { events } from '../../events/table.ts'
-import { feedColumns, feedEntry, isOneOf, isToldTo } from '../../records/feed.ts'
-import { inFull } from '../../records/party.ts'
-import { quoted } from '../../text/quoted.ts'
+import { feedColumns, isInFeedOf, isOneOfTypes, toFeedEntry } from '../../records/feed.ts'
+import { fullName } from '../../records/user-or-agent.ts'
+import { quoteText } from '../../text/quoting.ts'
 import { writtenAfter } from '../activity/service.ts'
 import type { Project } from '../projects/schema.ts'
 import { taskCompleted, taskFreed, taskRenewed } from '../tasks/events.ts'
 import { tasks } from '../tasks/table.ts'
-import { type Change, type ChangeActor, type ChangeSums, sumUp } from './change-groups.ts'
-import { day, type Part } from './pack.ts'
+import { type Change, type ChangeActor, type ChangeSums, sumUpChanges } from './change-groups.ts'
+import { formatDay, type Part } from './pack.ts'
 import type { Worker } from './parts.ts'
 
 /** The part of a brief about recent changes, as far as the caller may read them. */
@@ -19,13 +19,13 @@ import type { Worker } from './parts.ts'
 export type Since = { at: string } | { seq: number }
 
 /** Automatic events of tasks, which other parts of the brief cover. */
-const automatic = new Set<string>([taskRenewed.name, taskFreed.name])
+const automaticEvents = new Set<string>([taskRenewed.name, taskFreed.name])
 
 /** Returns the types of events that a brief mentions. A plan creates epics, stories and tasks in one event. */
-const mentioned = ({ app: { records, events: catalogue } }: Ctx): string[] =>
+const briefEventTypes = ({ app: { records, events: catalogue } }: Ctx): string[] =>
   catalogue
     .types(({ kind }) => kind === 'plan' || records.find(kind)?.inBriefs === true)
-    .filter((type) => !automatic.has(type))
+    .filter((type) => !automaticEvents.has(type))
 
 /** The most events that are counted, and the most that get a line. */
 const MOST_COUNTED = 1000
@@ -36,7 +36,7 @@ const MOST_UNSUMMED = 5
 /** Above this number of completions, lines show titles only. */
 const MOST_NOTES = 8
 
-interface Asked {
+interface ChangesRequest {
   since: Since
   worker: Worker
   /** Leaves out changes by the worker itself. */
@@ -52,22 +52,22 @@ export interface Changes {
 }
 
 /** Sums up the changes in a project: totals, then a line for each actor, then one for each record, newest first. */
-export async function changesIn(ctx: Ctx, project: Project, asked: Asked): Promise<Changes> {
+export async function changesIn(ctx: Ctx, project: Project, asked: ChangesRequest): Promise<Changes> {
   const { since, worker, onlyOthers } = asked
   const isIncluded = (row: Row) => !onlyOthers || !isBy(worker, row)
   const all = await countedEvents(ctx, project, since)
   const counted = all.filter(isIncluded)
-  const sums = sumUp(counted.map((row) => toChange(row, worker)))
+  const sums = sumUpChanges(counted.map((row) => toChange(row, worker)))
   const isShort = sums.records <= MOST_UNSUMMED
   const nameOf = new Map(sums.actors.map(({ actor, short }) => [actor.id, isShort ? nameInFull(actor) : short]))
   const rows = counted.length > 0 ? (await shownEvents(ctx, project, since)).filter(isIncluded) : []
   const lines = await recordLines(ctx, rows, (row) => nameOf.get(actorOf(row, worker).id) ?? '')
-  const from = 'at' in since ? `since ${day(since.at)}` : 'since this was last saved'
+  const from = 'at' in since ? `since ${formatDay(since.at)}` : 'since this was last saved'
   return {
     subjects: new Set(counted.map(({ subjectId }) => subjectId)),
     part: {
       title: `What ${onlyOthers ? 'others ' : ''}changed ${from}`,
-      times: 'at' in since ? [{ text: day(since.at), at: since.at }] : undefined,
+      times: 'at' in since ? [{ text: formatDay(since.at), at: since.at }] : undefined,
       share: asked.isWanted ? 12 : 4,
       lines: isShort ? lines : [...summary(sums, all.length === MOST_COUNTED), ...lines],
     },
@@ -80,16 +80,16 @@ const summary = ({ totals, actors }: ChangeSums, isCut: boolean): string[] => [
   ...actors.map(({ line }) => line),
 ]
 
-const nameInFull = (actor: ChangeActor): string => (actor.isMe ? 'you' : inFull(actor))
+const nameInFull = (actor: ChangeActor): string => (actor.isMe ? 'you' : fullName(actor))
 
-const isIn = (ctx: Ctx, project: Project, since: Since): SQL | undefined =>
+const isRelevantEvent = (ctx: Ctx, project: Project, since: Since): SQL | undefined =>
   and(
     eq(events.projectId, project.id),
     // Leaves out events from when the project belonged to another team.
     eq(events.organizationId, project.organizationId),
     'at' in since ? and(gt(events.at, since.at), writtenAfter(since.at)) : gt(events.seq, since.seq),
-    isToldTo(ctx),
-    isOneOf(mentioned(ctx)),
+    isInFeedOf(ctx),
+    isOneOfTypes(briefEventTypes(ctx)),
   )
 
 const { data: _, ...withoutData } = feedColumns
@@ -106,7 +106,7 @@ const countedEvents = (ctx: Ctx, project: Project, since: Since) =>
       planned: dataText('tasks'),
     })
     .from(events)
-    .where(isIn(ctx, project, since))
+    .where(isRelevantEvent(ctx, project, since))
     .orderBy(desc(events.seq))
     .limit(MOST_COUNTED)
 type Row = Omit<Awaited<ReturnType<typeof countedEvents>>[number], 'key' | 'status' | 'planned'>
@@ -120,7 +120,7 @@ const shownEvents = (ctx: Ctx, project: Project, since: Since) =>
       subjectId: sql<string>`coalesce(${events.subjectId}, ${events.id})`,
     })
     .from(events)
-    .where(isIn(ctx, project, since))
+    .where(isRelevantEvent(ctx, project, since))
     .orderBy(desc(events.seq))
     .limit(MOST_LINES)
 type ShownRow = Awaited<ReturnType<typeof shownEvents>>[number]
@@ -130,12 +130,12 @@ const isBy = (worker: Worker, { actorKind, actorId, credentialId }: Row): boolea
 
 function actorOf(row: Row, worker: Worker): ChangeActor {
   const isMe = isBy(worker, row)
-  const { name, for: person } = doerOf(withActor(row).actor)
+  const { name, for: person } = toPublicActor(groupActor(row).actor)
   return { id: isMe ? 'me' : `${row.actorId} ${person?.name}`, name, for: person, isMe }
 }
 
 function toChange(row: CountedRow, worker: Worker): Change {
-  const { noun, verb } = partsOf(row.type)
+  const { noun, verb } = splitType(row.type)
   const { subjectId, key, status } = row
   return { noun, verb, subjectId, key, status, planned: Number(row.planned ?? 0), actor: actorOf(row, worker) }
 }
@@ -146,14 +146,14 @@ async function recordLines(ctx: Ctx, rows: readonly ShownRow[], by: (row: ShownR
   const notes = await notesOf(ctx, rows)
   return bySubject.map(([last, ...before]) => {
     const row = last as ShownRow
-    const { description } = feedEntry(ctx.app.events, row)
+    const { description } = toFeedEntry(ctx.app.events, row)
     const earlier = new Set(
       before.map((one) => `${withoutName(ctx, one)}${by(one) === by(row) ? '' : ` (${by(one)})`}`),
     )
     const said = notes.get(row.subjectId)
     return [
-      `- ${by(row)} ${quoted(description, 60)}`,
-      said ? `: ${quoted(said, 40)}` : '',
+      `- ${by(row)} ${quoteText(description, 60)}`,
+      said ? `: ${quoteText(said, 40)}` : '',
       earlier.size > 0 ? `; earlier: ${[...earlier].slice(0, MOST_EARLIER).join(', ')}` : '',
     ].join('')
   })
@@ -162,7 +162,7 @@ async function recordLines(ctx: Ctx, rows: readonly ShownRow[], by: (row: ShownR
 /** Returns a change of a record that was just named: `«commented on it»`. */
 function withoutName(ctx: Ctx, row: ShownRow): string {
   const data = { ...row.data, key: 'it', title: undefined, name: undefined }
-  return quoted(feedEntry(ctx.app.events, { ...row, data }).description, 30)
+  return quoteText(toFeedEntry(ctx.app.events, { ...row, data }).description, 30)
 }
 
 /** Returns the notes of the completed tasks, if these are few. */

@@ -1,10 +1,10 @@
 import { eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { membershipsWith, nobody } from '../../auth/actor.ts'
+import { membershipsWith, NO_USER_ID } from '../../auth/actor.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
-import { clipped, tokensOf } from '../../text/token-estimate.ts'
-import { speaker } from '../agents/parties.ts'
+import { clipToTokens, estimateTokens } from '../../text/token-estimate.ts'
+import { currentUserOrAgent } from '../agents/users-and-agents.ts'
 import type { TaskCheckpoint } from '../tasks/leases/checkpoint-schema.ts'
 import { tasks } from '../tasks/table.ts'
 import type { Row } from './rows.ts'
@@ -45,7 +45,7 @@ function isHeldIn(ctx: Ctx, { id, organizationId, projectId, taskId, credentialI
   const isOwn = or(taskId ? eq(tasks.id, taskId) : undefined, isHere)
   const places = idList([...membershipsWith(ctx.actor, 'member'), ...ctx.actor.reach])
   return and(
-    eq(tasks.leaseCredentialId, credentialId ?? nobody),
+    eq(tasks.leaseCredentialId, credentialId ?? NO_USER_ID),
     gt(tasks.leaseExpiresAt, ctx.now),
     projectId ? eq(tasks.projectId, projectId) : eq(tasks.organizationId, organizationId),
     anyOf(tasks.organizationId, places),
@@ -60,20 +60,20 @@ export const holdsTasks = async (ctx: Ctx, session: Row): Promise<boolean> =>
 export async function storeWithTasks(ctx: Ctx, session: Row, checkpoint: Checkpoint): Promise<void> {
   await ctx.db
     .update(tasks)
-    .set({ lastCheckpoint: shorten({ author: speaker(ctx), at: ctx.now, ...checkpoint }) })
+    .set({ lastCheckpoint: shorten({ author: currentUserOrAgent(ctx), at: ctx.now, ...checkpoint }) })
     .where(isHeldIn(ctx, session))
 }
 
 /** Fits a checkpoint into 400 tokens: texts are cut, and the last entries of the lists are left out. */
 function shorten({ author, at, nextStep, branch, files, commands, openQuestions }: TaskCheckpoint): TaskCheckpoint {
   const short: TaskCheckpoint = { author, at }
-  if (nextStep) short.nextStep = clipped(nextStep, NEXT_STEP_TOKENS)
+  if (nextStep) short.nextStep = clipToTokens(nextStep, NEXT_STEP_TOKENS)
   if (branch) short.branch = branch
-  let left = MOST_TOKENS - tokensOf(JSON.stringify(short))
+  let left = MOST_TOKENS - estimateTokens(JSON.stringify(short))
   for (const [name, list] of Object.entries({ openQuestions, files, commands })) {
     const kept: string[] = []
     for (const entry of list ?? []) {
-      const cost = tokensOf(entry) + 2
+      const cost = estimateTokens(entry) + 2
       if (cost > left) break
       left -= cost
       kept.push(entry)

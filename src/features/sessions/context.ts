@@ -1,19 +1,19 @@
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { invalid } from '../../errors.ts'
-import { defaultProject, ifThere } from '../projects/current.ts'
+import { defaultProject, findProjectIfVisible } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
-import { writeBrief, writeNews } from './brief.ts'
+import { writeBrief, writeChangesBrief } from './brief.ts'
 import type { Since } from './changes.ts'
-import { find, namedOrRunning, type Row, running } from './rows.ts'
+import { findNamedOrOpen, findOpenSession, findWorkSession, type Row } from './rows.ts'
 import type { CheckpointPatch, Context, ContextQuery, SessionBrief, SessionEnd, SessionEnded } from './schema.ts'
-import { checkpoint, end, resume, start, takeUp } from './service.ts'
+import { checkpoint, end, resume, start, takeUpSession } from './service.ts'
 
 /**
  * Returns the brief of the named or open session. Without one, or for another project, the brief of the project alone;
  * without a project, an overview of the caller's tasks and projects.
  */
-export const context = read(
+export const getBriefContext = read(
   'sessions.context',
   member('sessions:read'),
   async (ctx, { since, ...query }: ContextQuery): Promise<Context> =>
@@ -27,12 +27,12 @@ async function contextOf(
   since: Since | undefined,
   isSaved = false,
 ): Promise<Context> {
-  const found = query.sessionId === undefined ? await running(ctx) : await find(ctx, query.sessionId)
-  const asked = query.projectId === undefined ? undefined : await projects.find(ctx, query.projectId)
+  const found = query.sessionId === undefined ? await findOpenSession(ctx) : await findWorkSession(ctx, query.sessionId)
+  const asked = query.projectId === undefined ? undefined : await projects.findProject(ctx, query.projectId)
   const row = found && (!asked || query.sessionId !== undefined || found.projectId === asked.id) ? found : undefined
-  const project = asked ?? (row ? await ifThere(ctx, row.projectId) : await defaultProject(ctx))
+  const project = asked ?? (row ? await findProjectIfVisible(ctx, row.projectId) : await defaultProject(ctx))
   const subject = { row, project, since, isWanted: since !== undefined, tokens: query.budgetTokens }
-  const brief = await (isSaved ? writeNews : writeBrief)(ctx, subject)
+  const brief = await (isSaved ? writeChangesBrief : writeBrief)(ctx, subject)
   return { sessionId: row?.id ?? null, projectId: project?.id ?? null, brief }
 }
 
@@ -45,7 +45,7 @@ export const saveAndBrief = flow(
     { checkpoint: saved = {}, ...query }: ContextQuery & { checkpoint?: CheckpointPatch },
     keyed,
   ): Promise<Context> => {
-    const { seenSeq } = await namedOrRunning(ctx, query.sessionId)
+    const { seenSeq } = await findNamedOrOpen(ctx, query.sessionId)
     const { id } = await checkpoint(keyed, { ref: query.sessionId, checkpoint: saved })
     // Changes before the checkpoint are listed now, but count as seen from now on.
     const since = query.since === undefined ? { seq: seenSeq } : { at: query.since }
@@ -58,10 +58,11 @@ const saveHere = write(
   'sessions.saveHere',
   member('sessions:write'),
   async (ctx, { ref, saved }: { ref?: string; saved: CheckpointPatch }): Promise<Pick<Row, 'id' | 'seenSeq'>> => {
-    const found = ref === undefined ? ((await running(ctx)) ?? (await start(ctx, {}))) : await find(ctx, ref)
+    const found =
+      ref === undefined ? ((await findOpenSession(ctx)) ?? (await start(ctx, {}))) : await findWorkSession(ctx, ref)
     const { id, seenSeq, status, credentialId, connection } = found
     const isHere = credentialId === ctx.actor.credentialId && connection === (ctx.connection ?? null)
-    if (status !== 'active' || !isHere) await takeUp(ctx, { ref: id })
+    if (status !== 'active' || !isHere) await takeUpSession(ctx, { ref: id })
     await checkpoint(ctx, { ref: id, checkpoint: saved })
     return { id, seenSeq }
   },

@@ -4,7 +4,7 @@ import { AppError } from '../../errors.ts'
 import { events } from '../../events/table.ts'
 import { CONTENT_BYTES } from '../memory/schema.ts'
 import * as memory from '../memory/service.ts'
-import { ifThere } from '../projects/current.ts'
+import { findProjectIfVisible } from '../projects/current.ts'
 import { taskCompleted } from '../tasks/events.ts'
 import type { Row } from './rows.ts'
 import type { Session, SessionEnded } from './schema.ts'
@@ -24,13 +24,13 @@ export async function hasCompletedSince(ctx: Ctx, { id, checkpointAt, seenSeq }:
 export async function rememberEnd(ctx: Ctx, session: Session): Promise<SessionEnded['memories']> {
   const content = finalState(session)
   if (!content) return []
-  const title = beginning(
+  const title = truncateText(
     `Session of ${session.startedAt.slice(0, 10)}: ${session.goals[0]?.replace(/\s+/g, ' ') ?? 'work'}`,
     200,
   )
   for (const place of await placesOf(ctx, session)) {
     try {
-      const { id } = await memory.put(ctx, {
+      const { id } = await memory.storePrepared(ctx, {
         ...place,
         title,
         content,
@@ -48,7 +48,8 @@ export async function rememberEnd(ctx: Ctx, session: Session): Promise<SessionEn
 
 /** A session of a project is stored only in that project: it concerns only people who see the project. */
 async function placesOf(ctx: Ctx, { id, projectId, agentId }: Session) {
-  if (projectId) return (await ifThere(ctx, projectId)) ? [{ scope: 'project' as const, scopeId: projectId }] : []
+  if (projectId)
+    return (await findProjectIfVisible(ctx, projectId)) ? [{ scope: 'project' as const, scopeId: projectId }] : []
   const session = { scope: 'session' as const, scopeId: id }
   return agentId ? [{ scope: 'agent' as const, scopeId: agentId }, session] : [session]
 }
@@ -75,4 +76,4 @@ function finalState({ goals, summary, checkpoint: saved }: Session): string {
         .replace(/\ufffd+$/, '')
 }
 
-const beginning = (text: string, most: number): string => text.slice(0, most).replace(/[\ud800-\udbff]$/, '')
+const truncateText = (text: string, most: number): string => text.slice(0, most).replace(/[\ud800-\udbff]$/, '')

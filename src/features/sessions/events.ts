@@ -1,32 +1,40 @@
-import { anything, define, number, text } from '../../events/catalogue.ts'
+import { anything, defineEvent, number, text } from '../../events/catalogue.ts'
 
 const ofSession = { kind: 'session', live: true } as const
 /** The team sees that someone works, but not on what: goals and checkpoint stay private. */
-const shown = { status: text, version: number } as const
+const sessionData = { status: text, version: number } as const
 
-export const sessionStarted = define('session.started', { ...ofSession, description: 'A session started', data: shown })
-export const sessionPaused = define('session.paused', {
+export const sessionStarted = defineEvent('session.started', {
+  ...ofSession,
+  description: 'A session started',
+  data: sessionData,
+})
+export const sessionPaused = defineEvent('session.paused', {
   ...ofSession,
   description: 'A session was paused because its worker started another',
-  data: shown,
+  data: sessionData,
 })
-export const sessionResumed = define('session.resumed', {
+export const sessionResumed = defineEvent('session.resumed', {
   ...ofSession,
   description: 'A session was resumed',
-  data: shown,
+  data: sessionData,
 })
 /** Not sent live: checkpoints concern only the worker. */
-export const sessionCheckpointed = define('session.checkpointed', {
+export const sessionCheckpointed = defineEvent('session.checkpointed', {
   kind: 'session',
   description: 'A worker saved a checkpoint of their session',
-  data: shown,
+  data: sessionData,
   words: (what) => `saved a checkpoint of ${what}`,
 })
 /** Only for its user. Written after the brief, so that no transaction waits for the brief. */
-export const sessionBriefed = define('session.briefed', {
+export const sessionBriefed = defineEvent('session.briefed', {
   kind: 'session',
   feed: 'none',
   description: 'A worker got the brief of their session; `parts` are its titles and their tokens',
   data: { tokens: number, budget: number, parts: anything },
 })
-export const sessionEnded = define('session.ended', { ...ofSession, description: 'A session ended', data: shown })
+export const sessionEnded = defineEvent('session.ended', {
+  ...ofSession,
+  description: 'A session ended',
+  data: sessionData,
+})

@@ -1,11 +1,11 @@
 import type { Ctx } from '../../action.ts'
-import { named, quoted } from '../../text/quoted.ts'
-import { listRecent } from '../projects/rows.ts'
-import { mine } from '../tasks/lists/mine.ts'
+import { quoteName, quoteText } from '../../text/quoting.ts'
+import { listRecentProjects } from '../projects/rows.ts'
+import { listMyTasks } from '../tasks/lists/my-tasks.ts'
 import { countReady, MOST_COUNTED } from '../tasks/lists/ready-list.ts'
 import { checkpointFor } from '../tasks/refusals.ts'
 import { findWithProject } from '../tasks/rows.ts'
-import { day, type Part } from './pack.ts'
+import { formatDay, type Part } from './pack.ts'
 import { handoverOf, type LiveTask } from './parts.ts'
 
 /** What a caller without a project needs to begin: its tasks in all projects, and the projects with ready tasks. */
@@ -19,7 +19,7 @@ const MOST_PROJECTS = 12
  * that another part describes.
  */
 export async function ownTasks(ctx: Ctx, live: LiveTask | undefined): Promise<Part> {
-  const items = (await mine(ctx, {})).filter(({ id }) => id !== live?.id)
+  const items = (await listMyTasks(ctx, {})).filter(({ id }) => id !== live?.id)
   const lines: string[] = []
   let handovers = 0
   for (const { id, key, title, status, priority, blockedBy, dueAt, lease } of items.slice(0, MOST_TASKS)) {
@@ -28,9 +28,9 @@ export async function ownTasks(ctx: Ctx, live: LiveTask | undefined): Promise<Pa
       priority !== 'medium' && priority,
       dueAt && `due ${dueAt.slice(0, 10)}`,
       blockedBy.length > 0 && `waits for ${blockedBy.join(', ')}`,
-      lease && `${lease.own ? 'yours' : `held by ${named(lease.holder.name)}`} until ${day(lease.expiresAt)}`,
+      lease && `${lease.own ? 'yours' : `held by ${quoteName(lease.holder.name)}`} until ${formatDay(lease.expiresAt)}`,
     ]
-    lines.push(`- ${key} ${quoted(title, 60)} (${facts.filter(Boolean).join(', ')})`)
+    lines.push(`- ${key} ${quoteText(title, 60)} (${facts.filter(Boolean).join(', ')})`)
     const begun = status === 'in_progress' && handovers < MOST_HANDOVERS
     const saved = begun ? checkpointFor(ctx, await findWithProject(ctx, id)) : null
     if (saved && ++handovers) lines.push(`  ${handoverOf(saved)}`)
@@ -41,7 +41,7 @@ export async function ownTasks(ctx: Ctx, live: LiveTask | undefined): Promise<Pa
 
 /** Lists the active projects with their ready tasks, those with most of them first. */
 export async function projectsWithWork(ctx: Ctx): Promise<Part> {
-  const projects = await listRecent(ctx, MOST_PROJECTS + 1)
+  const projects = await listRecentProjects(ctx, MOST_PROJECTS + 1)
   const ready = await countReady(ctx, projects)
   const shown = projects
     .slice(0, MOST_PROJECTS)
@@ -53,7 +53,7 @@ export async function projectsWithWork(ctx: Ctx): Promise<Part> {
     lines: [
       ...(shown.length > 0 ? ['get_context with project returns the brief of one.'] : []),
       ...shown.map(
-        ({ key, name, n }) => `- ${key} ${quoted(name, 30)}: ${n === MOST_COUNTED ? `${n} or more` : n} ready`,
+        ({ key, name, n }) => `- ${key} ${quoteText(name, 30)}: ${n === MOST_COUNTED ? `${n} or more` : n} ready`,
       ),
       ...(projects.length > MOST_PROJECTS ? ['and more: list_projects'] : []),
     ],

@@ -4,7 +4,7 @@ import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import type { RecordKind } from '../../records/kind.ts'
 import { inVisibleProject } from '../projects/visible.ts'
-import { listed } from './rows.ts'
+import { sessionItemColumns } from './rows.ts'
 import * as service from './service.ts'
 import { sessions } from './table.ts'
 
@@ -25,7 +25,7 @@ export const sessionRecord: RecordKind<Ctx> = {
       ),
     ),
   status: sessions.status,
-  item: listed,
+  item: sessionItemColumns,
   search: {
     title: sql`coalesce(${sessions.goals}[1], 'Work session')`,
     text: sql`concat_ws(e'\n\n', array_to_string(${sessions.goals}, e'\n'), ${sessions.context}, ${sessions.summary},

@@ -1,6 +1,6 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { object, text } from '../../schema.ts'
-import { context } from './context.ts'
+import { getBriefContext } from './context.ts'
 import {
   Context,
   ContextQuery,
@@ -15,7 +15,7 @@ import {
   SessionResume,
 } from './schema.ts'
 import * as sessions from './service.ts'
-import { timeline } from './timeline.ts'
+import { getTimeline } from './timeline.ts'
 import { Timeline } from './timeline-schema.ts'
 
 const byRef = object({
@@ -31,7 +31,7 @@ export const sessionRoutes = (http: Http) =>
     })
     .post(
       '/api/sessions',
-      async ({ ctx, body, set }) => created(set, '/api/sessions', await sessions.create(ctx, body)),
+      async ({ ctx, body, set }) => respondCreated(set, '/api/sessions', await sessions.create(ctx, body)),
       {
         ...on(sessions.create, 'Start a session; returns a brief'),
         body: SessionCreate,
@@ -43,9 +43,9 @@ export const sessionRoutes = (http: Http) =>
       params: byRef,
       response: Session,
     })
-    .get('/api/sessions/:id/timeline', ({ ctx, params }) => timeline(ctx, { ref: params.id }), {
+    .get('/api/sessions/:id/timeline', ({ ctx, params }) => getTimeline(ctx, { ref: params.id }), {
       ...on(
-        timeline,
+        getTimeline,
         'Get the timeline of a session: changes, claims, calls and briefs; other people see only its summary',
       ),
       params: byRef,
@@ -73,8 +73,8 @@ export const sessionRoutes = (http: Http) =>
       body: SessionEnd,
       response: SessionEnded,
     })
-    .get('/api/context', ({ ctx, query }) => context(ctx, query), {
-      ...on(context, 'Get a brief: task, decisions, memories, changes'),
+    .get('/api/context', ({ ctx, query }) => getBriefContext(ctx, query), {
+      ...on(getBriefContext, 'Get a brief: task, decisions, memories, changes'),
       query: ContextQuery,
       response: Context,
     })

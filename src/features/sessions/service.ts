@@ -7,10 +7,10 @@ import { newId } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { agentFilter, findOwnAgent } from '../agents/parties.ts'
-import { defaultProject, ifThere, projectFilter } from '../projects/current.ts'
+import { agentFilter, findOwnAgent } from '../agents/users-and-agents.ts'
+import { defaultProject, findProjectIfVisible, projectFilter } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
-import { find as findTask } from '../tasks/rows.ts'
+import { findTask } from '../tasks/rows.ts'
 import { sinceYesterday, withBrief, writeBrief } from './brief.ts'
 import { holdsTasks, mergeCheckpoint, storeWithTasks } from './checkpoints.ts'
 import { hasCompletedSince, rememberEnd } from './ending.ts'
@@ -24,21 +24,21 @@ import {
 } from './events.ts'
 import { DEFAULT_TOKENS } from './pack.ts'
 import {
-  about,
-  change,
-  find,
-  isHere,
-  last,
-  lastSeq,
-  listed,
-  mine,
-  namedOrRunning,
-  own,
+  changeSession,
+  findLastSession,
+  findNamedOrOpen,
+  findWorkSession,
+  isOnThisConnection,
+  isOwnSession,
+  isSessionOfToken,
+  lastEventSeq,
   type Row,
   requireNotOpenElsewhere,
   resumeSession,
+  sessionEvent,
+  sessionItemColumns,
+  sessionRowColumns,
   startSession,
-  stored,
   toSession,
 } from './rows.ts'
 import type {
@@ -65,14 +65,14 @@ export const list = read(
     const agentId = await agentFilter(ctx, query.agentId, query.mustExist)
     const projectId = await projectFilter(ctx, query)
     const filters = and(
-      own(ctx),
+      isOwnSession(ctx),
       query.status && eq(sessions.status, query.status),
       query.open === undefined ? undefined : (query.open ? ne : eq)(sessions.status, 'ended'),
       agentId ? eq(sessions.agentId, agentId) : undefined,
       projectId ? eq(sessions.projectId, projectId) : undefined,
     )
     const rows: SessionItem[] = await ctx.db
-      .select(listed)
+      .select(sessionItemColumns)
       .from(sessions)
       .where(page.where(filters))
       .orderBy(...page.orderBy)
@@ -84,7 +84,7 @@ export const list = read(
 export const get = read(
   'sessions.get',
   member('sessions:read'),
-  async (ctx, { ref }: { ref: string }): Promise<Session> => toSession(await find(ctx, ref)),
+  async (ctx, { ref }: { ref: string }): Promise<Session> => toSession(await findWorkSession(ctx, ref)),
 )
 
 export const start = write(
@@ -94,7 +94,7 @@ export const start = write(
     const organizationId = currentOrganization(ctx.actor)
     const task = input.taskId ? await findTask(ctx, input.taskId) : undefined
     const named = input.projectId ?? task?.projectId
-    const project = named ? await projects.find(ctx, named) : await defaultProject(ctx)
+    const project = named ? await projects.findProject(ctx, named) : await defaultProject(ctx)
     requireWithinLimit(ctx.actor, project?.id, 'Starting a session')
     if (task && task.projectId !== project?.id) throw invalid('/taskId', `${task.key} is not a task of that project.`)
     const agent = input.agentId ? await findOwnAgent(ctx, organizationId, input.agentId) : ctx.actor.agent
@@ -113,12 +113,12 @@ export const start = write(
         startedAt: ctx.now,
         credentialId: ctx.actor.credentialId,
         connection: ctx.connection,
-        seenSeq: await lastSeq(ctx),
+        seenSeq: await lastEventSeq(ctx),
         createdAt: ctx.now,
         updatedAt: ctx.now,
       })
-      .returning(stored)
-    ctx.emit(sessionStarted, about(session as Row))
+      .returning(sessionRowColumns)
+    ctx.emit(sessionStarted, sessionEvent(session as Row))
     await pauseOthers(ctx, session as Row)
     return session as Row
   },
@@ -131,25 +131,25 @@ async function pauseOthers(ctx: Ctx, { id, agentId }: Row): Promise<void> {
     .set({ status: 'paused', updatedAt: ctx.now, version: sql`${sessions.version} + 1` })
     .where(
       and(
-        own(ctx),
-        mine(ctx),
-        isHere(ctx),
+        isOwnSession(ctx),
+        isSessionOfToken(ctx),
+        isOnThisConnection(ctx),
         ne(sessions.id, id),
         eq(sessions.status, 'active'),
         sql`${sessions.agentId} is not distinct from ${agentId}::uuid`,
       ),
     )
-    .returning(stored)
-  for (const row of paused) ctx.emit(sessionPaused, about(row))
+    .returning(sessionRowColumns)
+  for (const row of paused) ctx.emit(sessionPaused, sessionEvent(row))
 }
 
 /** Records the size and the parts of a brief, so that a replay can show what its worker knew. */
-const noteBrief = write(
+const recordBrief = write(
   'sessions.noteBrief',
   member('sessions:write'),
-  async (ctx, { row, brief, budgetTokens = DEFAULT_TOKENS }: Briefed): Promise<void> => {
+  async (ctx, { row, brief, budgetTokens = DEFAULT_TOKENS }: RecordedBrief): Promise<void> => {
     const parts = brief.parts.map(({ title, tokens }) => ({ title, tokens }))
-    const { data: _, ...session } = about(row)
+    const { data: _, ...session } = sessionEvent(row)
     ctx.emit(sessionBriefed, {
       ...session,
       userId: row.userId,
@@ -157,7 +157,7 @@ const noteBrief = write(
     })
   },
 )
-interface Briefed {
+interface RecordedBrief {
   row: Row
   brief: Brief
   budgetTokens?: number
@@ -168,18 +168,18 @@ export const create = flow(
   member('sessions:write'),
   async (ctx, { budgetTokens, ...input }: SessionCreate & { budgetTokens?: number }, keyed): Promise<SessionBrief> => {
     const row = await start(keyed, input)
-    const project = await ifThere(ctx, row.projectId)
+    const project = await findProjectIfVisible(ctx, row.projectId)
     const brief = await writeBrief(ctx, { row, project, since: sinceYesterday(ctx), tokens: budgetTokens })
-    await noteBrief(ctx, { row, brief, budgetTokens })
+    await recordBrief(ctx, { row, brief, budgetTokens })
     return withBrief(toSession(row), brief)
   },
 )
 
-export const takeUp = write(
+export const takeUpSession = write(
   'sessions.takeUp',
   member('sessions:write'),
-  async (ctx, { ref }: { ref?: string }): Promise<TakenUp> => {
-    const found = ref === undefined ? await last(ctx) : await find(ctx, ref)
+  async (ctx, { ref }: { ref?: string }): Promise<TakenUpSession> => {
+    const found = ref === undefined ? await findLastSession(ctx) : await findWorkSession(ctx, ref)
     if (!found)
       throw new AppError(
         'not_found',
@@ -187,7 +187,7 @@ export const takeUp = write(
         { next: [startSession] },
       )
     await requireNotOpenElsewhere(ctx, found)
-    const row = await change(ctx, found, {
+    const row = await changeSession(ctx, found, {
       status: 'active',
       endedAt: null,
       agentId: found.agentId ?? ctx.actor.agent?.id ?? null,
@@ -195,13 +195,13 @@ export const takeUp = write(
       connection: ctx.connection ?? null,
       connectionClosedAt: null,
     })
-    ctx.emit(sessionResumed, about(row))
+    ctx.emit(sessionResumed, sessionEvent(row))
     await pauseOthers(ctx, row)
     const isMoved = found.status === 'active' && found.connection !== row.connection
     return { row, before: found.credentialId, ...(isMoved && { takenOver: TAKEN_OVER }) }
   },
 )
-interface TakenUp extends Pick<SessionBrief, 'takenOver'> {
+interface TakenUpSession extends Pick<SessionBrief, 'takenOver'> {
   row: Row
   /** The credential that worked in the session before. */
   before: string | null
@@ -213,10 +213,10 @@ export const resume = flow(
   'sessions.resume',
   member('sessions:write'),
   async (ctx, { ref, budgetTokens }: { ref?: string; budgetTokens?: number }, keyed): Promise<SessionBrief> => {
-    const { row, before, takenOver } = await takeUp(keyed, { ref })
-    const project = await ifThere(ctx, row.projectId)
+    const { row, before, takenOver } = await takeUpSession(keyed, { ref })
+    const project = await findProjectIfVisible(ctx, row.projectId)
     const brief = await writeBrief(ctx, { row, before, project, tokens: budgetTokens })
-    await noteBrief(ctx, { row, brief, budgetTokens })
+    await recordBrief(ctx, { row, brief, budgetTokens })
     return { ...withBrief(toSession(row), brief), ...(takenOver && { takenOver }) }
   },
 )
@@ -225,19 +225,19 @@ export const checkpoint = write(
   'sessions.checkpoint',
   member('sessions:write'),
   async (ctx, { ref, checkpoint: saved, taskId: named }: SessionCheckpoint & { ref?: string }): Promise<Session> => {
-    const before = await namedOrRunning(ctx, ref)
+    const before = await findNamedOrOpen(ctx, ref)
     if (before.status === 'ended')
       throw new AppError('conflict', 'This session has ended. Resume it first.', { next: [resumeSession] })
     const taskId = named === undefined ? before.taskId : await taskIn(ctx, before, named)
     const merged = mergeCheckpoint(before.checkpoint, saved)
-    const row = await change(ctx, before, {
+    const row = await changeSession(ctx, before, {
       checkpoint: merged,
       checkpointAt: ctx.now,
       taskId,
-      seenSeq: await lastSeq(ctx),
+      seenSeq: await lastEventSeq(ctx),
     })
     await storeWithTasks(ctx, row, merged)
-    ctx.emit(sessionCheckpointed, about(row))
+    ctx.emit(sessionCheckpointed, sessionEvent(row))
     return toSession(row)
   },
 )
@@ -254,17 +254,17 @@ export const end = write(
   'sessions.end',
   member('sessions:write'),
   async (ctx, { ref, summary, checkpoint: saved }: SessionEnd & { ref?: string }): Promise<SessionEnded> => {
-    const before = await namedOrRunning(ctx, ref)
+    const before = await findNamedOrOpen(ctx, ref)
     if (before.status === 'ended') throw new AppError('conflict', 'This session has already ended.')
     const isDone = !saved?.nextStep && (await hasCompletedSince(ctx, before)) && !(await holdsTasks(ctx, before))
-    const row = await change(ctx, before, {
+    const row = await changeSession(ctx, before, {
       status: 'ended',
       endedAt: ctx.now,
       ...(summary !== undefined && { summary }),
       ...(saved && { checkpoint: mergeCheckpoint(before.checkpoint, saved), checkpointAt: ctx.now }),
     })
     if (saved) await storeWithTasks(ctx, row, row.checkpoint ?? {})
-    ctx.emit(sessionEnded, about(row))
+    ctx.emit(sessionEnded, sessionEvent(row))
     const session = toSession(row)
     const remembered = isDone
       ? { ...session, checkpoint: mergeCheckpoint(row.checkpoint, { nextStep: null }) }

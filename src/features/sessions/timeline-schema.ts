@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { lines } from '../../events/lines.ts'
-import { Doer } from '../../records/party.ts'
+import { staffLines } from '../../events/staff-lines.ts'
+import { ActorSummary } from '../../records/user-or-agent.ts'
 import { bool, eventKind, id, instant, int, nullable, object, oneOf, type Static, text } from '../../schema.ts'
 import { statuses } from './schema.ts'
 
@@ -36,9 +36,9 @@ export const Timeline = object({
       at: instant(),
       type: text(100, { example: 'task.completed' }),
       kind: eventKind,
-      line: nullable(oneOf(lines)),
+      line: nullable(oneOf(staffLines)),
       description: text(3000, { example: 'completed TUT-4 Lock the data folder' }),
-      actor: Doer,
+      actor: ActorSummary,
       own: bool({ description: 'true: done in this session; false: someone else changed a task of the session' }),
       subjectId: nullable(id()),
       path: nullable(text(300, { example: '/tasks/TUT-4', description: 'Its address, without /api' })),

@@ -6,15 +6,15 @@ import { rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { events } from '../../events/table.ts'
-import { addressOf, feedColumns, feedEntry } from '../../records/feed.ts'
-import { byReference, idStarts } from '../../records/rows.ts'
-import { seenBy } from '../activity/service.ts'
+import { feedColumns, recordAddress, toFeedEntry } from '../../records/feed.ts'
+import { findByReference, idStartsWith } from '../../records/rows.ts'
+import { visibleEvents } from '../activity/service.ts'
 import * as projects from '../projects/rows.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { taskClaimed, taskCompleted, taskReleased } from '../tasks/events.ts'
 import { callMinutes } from '../tasks/table.ts'
 import { sessionBriefed, sessionEnded, sessionPaused, sessionResumed, sessionStarted } from './events.ts'
-import { own, type Row, stored } from './rows.ts'
+import { isOwnSession, type Row, sessionRowColumns } from './rows.ts'
 import { sessions } from './table.ts'
 import type { Timeline } from './timeline-schema.ts'
 
@@ -26,19 +26,19 @@ const MOST_CALLS = 600
 async function findAny(ctx: Ctx, ref: string): Promise<Row> {
   const there = sql`${sessions.projectId} in (select ${projectTable.id} from ${projectTable}
     where ${projects.visibleTo(rightsOf(ctx.actor))})`
-  const visible = or(own(ctx), and(eq(sessions.organizationId, currentOrganization(ctx.actor)), there))
-  const select = (match: SQL) => ctx.db.select(stored).from(sessions).where(and(match, visible)).limit(2)
-  const found = await byReference<Row>(ref, {
+  const visible = or(isOwnSession(ctx), and(eq(sessions.organizationId, currentOrganization(ctx.actor)), there))
+  const select = (match: SQL) => ctx.db.select(sessionRowColumns).from(sessions).where(and(match, visible)).limit(2)
+  const found = await findByReference<Row>(ref, {
     id: (id) => select(eq(sessions.id, id)),
     name: async () => [],
-    prefix: (prefix) => select(idStarts(sessions.id, prefix)),
+    prefix: (prefix) => select(idStartsWith(sessions.id, prefix)),
   })
   if (!found) throw notFound('session', ref)
   return found
 }
 
 /** Returns every change of a session over time, with the claims, calls and briefs in it. */
-export const timeline = read(
+export const getTimeline = read(
   'sessions.timeline',
   member('sessions:read'),
   async (ctx, { ref }: { ref: string }): Promise<Timeline> => {
@@ -46,7 +46,7 @@ export const timeline = read(
     const isOwn = row.userId === userIdOf(ctx.actor)
     const inIt = await eventsOf(ctx, or(eq(events.sessionId, row.id), eq(events.subjectId, row.id)), MOST_EVENTS + 1)
     const shown = inIt.slice(0, MOST_EVENTS)
-    const byOthers = await aboutItsTasks(ctx, row, shown)
+    const byOthers = await eventsOfItsTasks(ctx, row, shown)
     const all = [...shown, ...byOthers].sort((a, b) => a.seq - b.seq)
     const { id, status, userId, agentId, projectId, taskId, startedAt, endedAt } = row
     const ids = new Set(shown.map((event) => event.id))
@@ -68,20 +68,24 @@ const columns = {
   subjectId: events.subjectId,
   credentialId: events.credentialId,
 }
-type Happened = Awaited<ReturnType<typeof eventsOf>>[number]
+type TimelineEvent = Awaited<ReturnType<typeof eventsOf>>[number]
 
 const eventsOf = (ctx: Ctx, which: SQL, limit: number) =>
   ctx.db
     .select(columns)
     .from(events)
-    .where(and(which, seenBy(ctx)))
+    .where(and(which, visibleEvents(ctx)))
     .orderBy(desc(events.seq))
     .limit(limit)
 
-const isTask = (ctx: Ctx, { type }: Happened): boolean => ctx.app.events.kindOf(type) === 'task'
+const isTask = (ctx: Ctx, { type }: TimelineEvent): boolean => ctx.app.events.kindOf(type) === 'task'
 
 /** Returns the changes that others made to the session's tasks while it lasted. */
-async function aboutItsTasks(ctx: Ctx, { id, taskId }: Row, inIt: readonly Happened[]): Promise<Happened[]> {
+async function eventsOfItsTasks(
+  ctx: Ctx,
+  { id, taskId }: Row,
+  inIt: readonly TimelineEvent[],
+): Promise<TimelineEvent[]> {
   const touched = inIt.filter((event) => isTask(ctx, event)).map(({ subjectId }) => subjectId)
   const tasks = [...new Set([...touched, taskId])].filter((one) => one !== null).slice(0, 100)
   const [last, first] = [inIt[0], inIt.at(-1)]
@@ -98,30 +102,30 @@ async function aboutItsTasks(ctx: Ctx, { id, taskId }: Row, inIt: readonly Happe
   )
 }
 
-function entryOf(ctx: Ctx, event: Happened, own: boolean): Timeline['events'][number] {
+function entryOf(ctx: Ctx, event: TimelineEvent, own: boolean): Timeline['events'][number] {
   const { id, at, type, subjectId } = event
-  const { description, actor, data } = feedEntry(ctx.app.events, event)
+  const { description, actor, data } = toFeedEntry(ctx.app.events, event)
   const catalogue = ctx.app.events
-  const path = addressOf(catalogue, type, typeof data.key === 'string' ? data.key : subjectId)
+  const path = recordAddress(catalogue, type, typeof data.key === 'string' ? data.key : subjectId)
   const kind = catalogue.kindOf(type) ?? null
-  return { id, at, type, kind, line: catalogue.lineOf(type) ?? null, description, actor, own, subjectId, path }
+  return { id, at, type, kind, line: catalogue.staffLineOf(type) ?? null, description, actor, own, subjectId, path }
 }
 
-const starts = new Set<string>([sessionStarted.name, sessionResumed.name])
-const stops = new Set<string>([sessionPaused.name, sessionEnded.name])
+const startEvents = new Set<string>([sessionStarted.name, sessionResumed.name])
+const stopEvents = new Set<string>([sessionPaused.name, sessionEnded.name])
 
-function spansOf(ofSession: readonly Happened[]): Timeline['spans'] {
+function spansOf(ofSession: readonly TimelineEvent[]): Timeline['spans'] {
   const spans: Timeline['spans'] = []
   for (const { type, at } of ofSession) {
     const last = spans.at(-1)
-    if (starts.has(type) && last?.until !== null) spans.push({ from: at, until: null })
-    if (stops.has(type) && last?.until === null) last.until = at
+    if (startEvents.has(type) && last?.until !== null) spans.push({ from: at, until: null })
+    if (stopEvents.has(type) && last?.until === null) last.until = at
   }
   return spans
 }
 
 /** A claim lasts until the task is released, done, or claimed by someone else. */
-function holdsOf(all: readonly Happened[], inIt: ReadonlySet<string>): Timeline['holds'] {
+function holdsOf(all: readonly TimelineEvent[], inIt: ReadonlySet<string>): Timeline['holds'] {
   const holds: Timeline['holds'] = []
   for (const { id, type, at, subjectId, data } of all) {
     if (!subjectId) continue
@@ -151,7 +155,7 @@ async function briefsOf(ctx: Ctx, id: string): Promise<Timeline['briefs']> {
 }
 
 /** Returns the calls of the session's credentials; in long sessions, one entry covers several minutes. */
-async function callsOf(ctx: Ctx, row: Row, inIt: readonly Happened[]): Promise<Timeline['calls']> {
+async function callsOf(ctx: Ctx, row: Row, inIt: readonly TimelineEvent[]): Promise<Timeline['calls']> {
   const credentials = [...new Set([row.credentialId, ...inIt.map((event) => event.credentialId)])]
   const until = row.endedAt ?? ctx.now
   const minutes = Math.max(1, (Date.parse(until) - Date.parse(row.startedAt)) / 60_000)

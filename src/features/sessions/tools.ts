@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { agent, listing, budgetTokens as mostTokens, project, session, since, task } from '../../mcp/arguments.ts'
 import { pick, tool } from '../../mcp/tool.ts'
 import { array, bool, object, oneOf, optional, text, title } from '../../schema.ts'
-import { context, endOrSave, resumeOrSave, saveAndBrief } from './context.ts'
+import { endOrSave, getBriefContext, resumeOrSave, saveAndBrief } from './context.ts'
 import { type Brief, CheckpointPatch, type Context, type SessionBrief, type SessionItem, statuses } from './schema.ts'
 import * as sessions from './service.ts'
 
@@ -28,10 +28,10 @@ const item = (session: SessionItem) =>
 const BRIEF_TOKENS = 1000
 
 /** A brief as lines. `cut`: a larger `budgetTokens` shows more. */
-const asLines = ({ text, left }: Brief) => ({ cut: left.length > 0, brief: text.split('\n').filter(Boolean) })
+const briefLines = ({ text, left }: Brief) => ({ cut: left.length > 0, brief: text.split('\n').filter(Boolean) })
 
 /** Parts about the project in general. An agent that resumes a task gets the first line of each as a hint. */
-const ofProject = /^(Accepted decisions|Memories)$/
+const projectParts = /^(Accepted decisions|Memories)$/
 
 /**
  * Leaves out most parts that are not about the task, if the caller has one and set no budget. complete_task and
@@ -42,7 +42,7 @@ function aboutTask({ parts, ...brief }: Brief, { budgetTokens }: { budgetTokens?
     return { parts, ...brief }
   const kept = parts
     .filter(({ title }) => !title.startsWith('Ready tasks'))
-    .map((part) => (ofProject.test(part.title) ? { ...part, text: part.text.split('\n', 1).join('') } : part))
+    .map((part) => (projectParts.test(part.title) ? { ...part, text: part.text.split('\n', 1).join('') } : part))
   const [head = ''] = brief.text.split('\n')
   const text = [head, ...kept.map((part) => `## ${part.title}\n${part.text}`)].join('\n')
   const left = parts.filter((part) => !kept.some(({ text }) => text === part.text)).map(({ title }) => title)
@@ -50,18 +50,18 @@ function aboutTask({ parts, ...brief }: Brief, { budgetTokens }: { budgetTokens?
 }
 
 /** What others changed while the caller worked, after it saved a checkpoint. */
-const saved = ({ sessionId, brief: { parts } }: Context) => ({
+const savedResult = ({ sessionId, brief: { parts } }: Context) => ({
   sessionId,
   saved: true,
   brief: parts.flatMap(({ title, text }) => [`## ${title}`, ...text.split('\n')]),
 })
 
 /** The brief contains the rest of the session. */
-const briefed = ({ id, status, takenOver, brief }: SessionBrief) => ({
+const briefResult = ({ id, status, takenOver, brief }: SessionBrief) => ({
   id,
   status: status === 'active' ? null : status,
   takenOver,
-  ...asLines(brief),
+  ...briefLines(brief),
 })
 
 export const sessionTools = [
@@ -85,7 +85,7 @@ export const sessionTools = [
       taskId: task,
       budgetTokens: BRIEF_TOKENS,
     }),
-    show: briefed,
+    show: briefResult,
   }),
   tool({
     name: 'resume_session',
@@ -99,7 +99,7 @@ export const sessionTools = [
     action: resumeOrSave,
     with: ({ session, budgetTokens = BRIEF_TOKENS, checkpoint }) => ({ ref: session, budgetTokens, checkpoint }),
     show: (result, input) =>
-      'sessionId' in result ? saved(result) : briefed({ ...result, brief: aboutTask(result.brief, input) }),
+      'sessionId' in result ? savedResult(result) : briefResult({ ...result, brief: aboutTask(result.brief, input) }),
   }),
   tool({
     name: 'end_session',
@@ -116,7 +116,7 @@ export const sessionTools = [
     action: endOrSave,
     with: ({ session, ...rest }) => ({ ref: session, ...rest }),
     show: (result) => {
-      if ('sessionId' in result) return saved(result)
+      if ('sessionId' in result) return savedResult(result)
       const { session, memories } = result
       const own = memories.map((memory) => ({ ...memory, createdById: session.userId }))
       return { session: session.id, status: session.status, memories: own }
@@ -139,7 +139,7 @@ export const sessionTools = [
     toolset: 'sessions',
     input: object({ project: optional(project), session: optional(session), since, budgetTokens, checkpoint }),
     unlisted: ['checkpoint'],
-    action: context,
+    action: getBriefContext,
     writing: { fields: ['checkpoint'], action: saveAndBrief },
     with: ({ project, session, ...rest }) => ({
       budgetTokens: BRIEF_TOKENS,
@@ -148,6 +148,6 @@ export const sessionTools = [
       sessionId: session,
     }),
     show: (context, { checkpoint }) =>
-      checkpoint ? saved(context) : { sessionId: context.sessionId, ...asLines(context.brief) },
+      checkpoint ? savedResult(context) : { sessionId: context.sessionId, ...briefLines(context.brief) },
   }),
 ]

@@ -1,13 +1,13 @@
-import { define, text, texts } from '../../events/catalogue.ts'
+import { defineEvent, text, texts } from '../../events/catalogue.ts'
 
 /** After this event every instance reads the setting again. It contains names of fields, never their values. */
-export const settingUpdated = define('setting.updated', {
+export const settingUpdated = defineEvent('setting.updated', {
   kind: 'setting',
   feed: 'access',
   description: 'An administrator changed a setting of the instance',
   data: { key: text, fields: texts },
 })
-export const testMailSent = define('setting.test_mail', {
+export const testMailSent = defineEvent('setting.test_mail', {
   kind: 'setting',
   feed: 'access',
   description: 'An administrator sent a test mail',

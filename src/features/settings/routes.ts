@@ -29,8 +29,8 @@ export const settingRoutes = (http: Http) =>
       body: SettingPatch,
       response: Setting,
     })
-    .post('/api/admin/settings/seed', ({ ctx }) => settings.seed(ctx, {}), {
-      ...on(settings.seed, 'Store the defaults of settings that have no stored value'),
+    .post('/api/admin/settings/seed', ({ ctx }) => settings.storeDefaults(ctx, {}), {
+      ...on(settings.storeDefaults, 'Store the defaults of settings that have no stored value'),
       response: Seeded,
     })
     .post('/api/admin/settings/test-email', ({ ctx, body }) => testEmail(ctx, body), {

@@ -8,7 +8,7 @@ import { settingUpdated } from './events.ts'
 import { fieldsOf, isSettingKey, registry, type SettingKey, settingKeys } from './registry.ts'
 import type { PublicSetting, Seeded, Setting, SettingField, SettingList, SettingPatch } from './schema.ts'
 import { type SealedSecret, siteSettings } from './table.ts'
-import { inForce, settingsOf } from './values.ts'
+import { effectiveValues, settingsOf } from './values.ts'
 
 /** Minutes since the administrator last confirmed their identity. */
 const RECENT = 60
@@ -25,7 +25,7 @@ function typeOf(schema: TSchema, isSecret?: true): Pick<SettingField, 'type' | '
   return { type: inner.format === 'date-time' ? 'time' : 'text' }
 }
 
-function shown({ app }: Ctx, key: SettingKey, row: Row | undefined): Setting {
+function toSetting({ app }: Ctx, key: SettingKey, row: Row | undefined): Setting {
   const fields = fieldsOf(key)
   const secrets = fields.flatMap(([name, { isSecret }]) => {
     const last4 = row?.secrets[name]?.last4 ?? null
@@ -34,7 +34,7 @@ function shown({ app }: Ctx, key: SettingKey, row: Row | undefined): Setting {
   return {
     key,
     about: registry[key].about,
-    values: { ...inForce(app, key, row?.values), ...Object.fromEntries(secrets) },
+    values: { ...effectiveValues(app, key, row?.values), ...Object.fromEntries(secrets) },
     defaults: Object.fromEntries(
       fields.flatMap(([name, { fallback, isSecret }]) => (isSecret ? [] : [[name, fallback]])),
     ),
@@ -51,7 +51,7 @@ function shown({ app }: Ctx, key: SettingKey, row: Row | undefined): Setting {
   }
 }
 
-function keyOf(key: string): SettingKey {
+function requireKey(key: string): SettingKey {
   if (!isSettingKey(key)) throw notFound('setting', key)
   return key
 }
@@ -63,12 +63,12 @@ async function rowOf(ctx: Ctx, key: SettingKey): Promise<Row | undefined> {
 
 export const list = read('settings.list', recentAdmin(RECENT), async (ctx, _: Nothing): Promise<SettingList> => {
   const rows = new Map((await ctx.db.select().from(siteSettings)).map((row) => [row.key, row]))
-  return { items: settingKeys.map((key) => shown(ctx, key, rows.get(key))) }
+  return { items: settingKeys.map((key) => toSetting(ctx, key, rows.get(key))) }
 })
 
 export const get = read('settings.get', recentAdmin(RECENT), async (ctx, input: { key: string }): Promise<Setting> => {
-  const key = keyOf(input.key)
-  return shown(ctx, key, await rowOf(ctx, key))
+  const key = requireKey(input.key)
+  return toSetting(ctx, key, await rowOf(ctx, key))
 })
 
 function checkFields(ctx: Ctx, key: SettingKey, patch: SettingPatch): void {
@@ -84,10 +84,10 @@ function checkFields(ctx: Ctx, key: SettingKey, patch: SettingPatch): void {
 }
 
 /** The last characters, by which people recognise a secret; empty for a secret so short that they would reveal it. */
-const lastOf = (secret: string): string => (secret.length < 12 ? '' : secret.slice(-4))
+const lastCharacters = (secret: string): string => (secret.length < 12 ? '' : secret.slice(-4))
 
 /** Returns the stored values and secrets with the change applied. Null resets a field to its default. */
-function changed({ app }: Ctx, key: SettingKey, row: Row | undefined, patch: SettingPatch) {
+function applyPatch({ app }: Ctx, key: SettingKey, row: Row | undefined, patch: SettingPatch) {
   const values = { ...row?.values }
   const secrets: Record<string, SealedSecret> = { ...row?.secrets }
   for (const [name, { isSecret }] of fieldsOf(key)) {
@@ -95,7 +95,7 @@ function changed({ app }: Ctx, key: SettingKey, row: Row | undefined, patch: Set
     const value = patch[name]
     const isUnset = value === null || value === ''
     if (isSecret && isUnset) delete secrets[name]
-    else if (isSecret) secrets[name] = { sealed: app.seal.close(String(value)), last4: lastOf(String(value)) }
+    else if (isSecret) secrets[name] = { sealed: app.seal.close(String(value)), last4: lastCharacters(String(value)) }
     else if (value === null) delete values[name]
     else values[name] = value
   }
@@ -106,16 +106,16 @@ export const update = write(
   'settings.update',
   recentAdmin(RECENT),
   async (ctx, { key: name, patch }: { key: string; patch: SettingPatch }): Promise<Setting> => {
-    const key = keyOf(name)
+    const key = requireKey(name)
     checkFields(ctx, key, patch)
-    const before = await store(ctx, key)
-    checkVersion(ctx, { ...shown(ctx, key, before), version: before.version })
+    const before = await lockRow(ctx, key)
+    checkVersion(ctx, { ...toSetting(ctx, key, before), version: before.version })
     const fields = Object.keys(patch)
-    if (fields.length === 0) return shown(ctx, key, before.version === 0 ? undefined : before)
+    if (fields.length === 0) return toSetting(ctx, key, before.version === 0 ? undefined : before)
     const [after] = await ctx.db
       .update(siteSettings)
       .set({
-        ...changed(ctx, key, before, patch),
+        ...applyPatch(ctx, key, before, patch),
         version: before.version + 1,
         updatedAt: ctx.now,
         updatedById: ctx.actor.userId,
@@ -123,13 +123,13 @@ export const update = write(
       .where(eq(siteSettings.key, key))
       .returning()
     ctx.emit(settingUpdated, { userId: ctx.actor.userId, data: { key, fields } })
-    return shown(ctx, key, after)
+    return toSetting(ctx, key, after)
   },
   { versioned: true },
 )
 
 /** Returns the row of the key, locked. Creates it if there is none, so that there is a row to lock. */
-async function store(ctx: Ctx, key: SettingKey): Promise<Row> {
+async function lockRow(ctx: Ctx, key: SettingKey): Promise<Row> {
   await ctx.db
     .insert(siteSettings)
     .values({ key, values: {}, secrets: {}, version: 0, updatedAt: ctx.now })
@@ -140,13 +140,13 @@ async function store(ctx: Ctx, key: SettingKey): Promise<Row> {
 }
 
 /** Stores the defaults of keys without a stored value, so that new defaults of later versions do not apply to them. */
-export const seed = write(
+export const storeDefaults = write(
   'settings.seed',
   admin,
   async (ctx, _: Nothing): Promise<Seeded> => {
     const rows = settingKeys.map((key) => ({
       key,
-      values: inForce({ config: ctx.app.config }, key) as Record<string, unknown>,
+      values: effectiveValues({ config: ctx.app.config }, key) as Record<string, unknown>,
       secrets: {},
       updatedAt: ctx.now,
       updatedById: ctx.actor.userId,

@@ -5,7 +5,7 @@ import { newId } from '../../db/columns.ts'
 import { AppError } from '../../errors.ts'
 import { daysAfter } from '../../records/days.ts'
 import { withoutSecrets } from '../../text/secrets.ts'
-import { type Message, oneLine, render } from '../mail/message.ts'
+import { type MailMessage, oneLine, renderMail } from '../mail/message.ts'
 import { queueMail } from '../mail/service.ts'
 import { activeUser } from '../users/service.ts'
 import { testMailSent } from './events.ts'
@@ -16,7 +16,7 @@ const RECENT = 60
 const PER_HOUR = 5
 const WAIT_MS = 20_000
 
-const messageTo = ({ app, now }: Ctx, to: string): Message => ({
+const messageTo = ({ app, now }: Ctx, to: string): MailMessage => ({
   to,
   kind: 'test',
   subject: 'This is a test',
@@ -24,7 +24,7 @@ const messageTo = ({ app, now }: Ctx, to: string): Message => ({
   expiresAt: daysAfter(now, 1),
 })
 
-const keep = write(
+const storeTestEmail = write(
   'settings.keepTestEmail',
   recentAdmin(RECENT),
   async (ctx, { to, mode }: { to: string; mode: TestEmailSent['mode'] }): Promise<void> => {
@@ -43,12 +43,12 @@ export const testEmail = flow(
     if (!to) throw new AppError('invalid', 'Specify the recipient in `to`.')
     await countAttempt(app.driver, `test-mail:${actor.userId}`, PER_HOUR, 3600, app.clock(), 'test mails')
     const mode = app.config.SMTP_URL ? 'smtp' : 'outbox'
-    await keep(ctx, { to, mode })
+    await storeTestEmail(ctx, { to, mode })
     if (mode === 'outbox') return { mode, delivered: false, error: null }
     const message = messageTo(ctx, to)
-    const sending = app.mailer.send({ id: newId(), to, subject: message.subject, ...render(message, app.url) })
+    const sending = app.mailer.send({ id: newId(), to, subject: message.subject, ...renderMail(message, app.url) })
     try {
-      await Promise.race([sending, late()])
+      await Promise.race([sending, rejectWhenLate()])
       return { mode, delivered: true, error: null }
     } catch (error) {
       sending.catch(() => undefined)
@@ -58,7 +58,7 @@ export const testEmail = flow(
   { outside: true },
 )
 
-const late = (): Promise<never> =>
+const rejectWhenLate = (): Promise<never> =>
   new Promise((_, reject) => {
     setTimeout(() => reject(new Error('The mail server did not respond within 20 seconds.')), WAIT_MS).unref()
   })

@@ -9,29 +9,29 @@ import { siteSettings } from './table.ts'
 /** Values stay in memory for at most this long, in case the notification of a change is lost. */
 const KEEP_MS = 1000
 
-type Stored = typeof siteSettings.$inferSelect
-type All = { [K in SettingKey]: ValuesOf<K> }
+type SettingRow = typeof siteSettings.$inferSelect
+type AllSettings = { [K in SettingKey]: ValuesOf<K> }
 
-interface Kept {
-  values: All
+interface LoadedSettings {
+  values: AllSettings
   /** Grows with each change that this instance was notified of. */
   generation: number
   readAt: number
 }
 
-interface Memory {
+interface SettingsCache {
   generation: number
-  kept?: Kept
-  reading?: Promise<Kept>
+  kept?: LoadedSettings
+  reading?: Promise<LoadedSettings>
 }
 
-const memories = new WeakMap<App, Memory>()
+const settingsCaches = new WeakMap<App, SettingsCache>()
 
-function memoryOf(app: App): Memory {
-  const known = memories.get(app)
+function settingsCacheOf(app: App): SettingsCache {
+  const known = settingsCaches.get(app)
   if (known) return known
-  const memory: Memory = { generation: 0 }
-  memories.set(app, memory)
+  const memory: SettingsCache = { generation: 0 }
+  settingsCaches.set(app, memory)
   app.bus.subscribe(({ type }) => {
     if (type === settingUpdated.name) memory.generation++
   })
@@ -39,7 +39,7 @@ function memoryOf(app: App): Memory {
 }
 
 /** Returns the effective values of one key: from the environment, else from the database, else the defaults. */
-export function inForce<K extends SettingKey>(
+export function effectiveValues<K extends SettingKey>(
   { config }: Pick<App, 'config'>,
   key: K,
   stored: Record<string, unknown> = {},
@@ -53,10 +53,12 @@ export function inForce<K extends SettingKey>(
   return Object.fromEntries(values) as ValuesOf<K>
 }
 
-async function load(app: App, db: Db, generation: number): Promise<Kept> {
+async function loadSettings(app: App, db: Db, generation: number): Promise<LoadedSettings> {
   const rows = await db.select({ key: siteSettings.key, values: siteSettings.values }).from(siteSettings)
-  const stored = new Map(rows.map(({ key, values }): [string, Stored['values']] => [key, values]))
-  const values = Object.fromEntries(settingKeys.map((key) => [key, inForce(app, key, stored.get(key))])) as All
+  const stored = new Map(rows.map(({ key, values }): [string, SettingRow['values']] => [key, values]))
+  const values = Object.fromEntries(
+    settingKeys.map((key) => [key, effectiveValues(app, key, stored.get(key))]),
+  ) as AllSettings
   return { values, generation, readAt: performance.now() }
 }
 
@@ -65,12 +67,12 @@ async function load(app: App, db: Db, generation: number): Promise<Kept> {
  * page reads the settings, so they must cost nothing. A write reads them in its own transaction: it would otherwise
  * wait for a reader that waits for the write's connection.
  */
-export async function settingsOf({ app, db, unit }: Pick<Ctx, 'app' | 'db' | 'unit'>): Promise<All> {
-  const memory = memoryOf(app)
+export async function settingsOf({ app, db, unit }: Pick<Ctx, 'app' | 'db' | 'unit'>): Promise<AllSettings> {
+  const memory = settingsCacheOf(app)
   const { kept, generation } = memory
   if (kept && kept.generation === generation && performance.now() - kept.readAt < KEEP_MS) return kept.values
-  if (unit) return (await load(app, db, generation)).values
-  memory.reading ??= load(app, app.db, generation).finally(() => {
+  if (unit) return (await loadSettings(app, db, generation)).values
+  memory.reading ??= loadSettings(app, app.db, generation).finally(() => {
     memory.reading = undefined
   })
   const read = await memory.reading
@@ -80,9 +82,9 @@ export async function settingsOf({ app, db, unit }: Pick<Ctx, 'app' | 'db' | 'un
 }
 
 /** The parts of the site that can be switched off, with their names in messages. */
-const parts = { blog: 'blog', community: 'community', contact: 'contact form', marketplace: 'marketplace' } as const
+const siteParts = { blog: 'blog', community: 'community', contact: 'contact form', marketplace: 'marketplace' } as const
 
 /** Requires that a part of the site is switched on; otherwise 404. */
-export async function requireOn(ctx: Ctx, part: keyof typeof parts): Promise<void> {
-  if (!(await settingsOf(ctx))[part].enabled) throw new AppError('not_found', `This server has no ${parts[part]}.`)
+export async function requireSitePart(ctx: Ctx, part: keyof typeof siteParts): Promise<void> {
+  if (!(await settingsOf(ctx))[part].enabled) throw new AppError('not_found', `This server has no ${siteParts[part]}.`)
 }

@@ -1,64 +1,64 @@
-import { define, text, texts } from '../../events/catalogue.ts'
+import { defineEvent, text, texts } from '../../events/catalogue.ts'
 
-const of = (kind: string) => ({ kind, feed: 'access' }) as const
-const named = { title: text, slug: text }
-const changed = { ...named, fields: texts }
+const siteEvent = (kind: string) => ({ kind, feed: 'access' }) as const
+const titleAndSlug = { title: text, slug: text }
+const changedData = { ...titleAndSlug, fields: texts }
 
-export const pageCreated = define('page.created', {
-  ...of('page'),
+export const pageCreated = defineEvent('page.created', {
+  ...siteEvent('page'),
   description: 'A page of the public site was created',
-  data: named,
+  data: titleAndSlug,
 })
-export const pageUpdated = define('page.updated', {
-  ...of('page'),
+export const pageUpdated = defineEvent('page.updated', {
+  ...siteEvent('page'),
   description: 'A page of the public site was changed',
-  data: changed,
+  data: changedData,
 })
-export const pageDeleted = define('page.deleted', {
+export const pageDeleted = defineEvent('page.deleted', {
   deletes: true,
-  ...of('page'),
+  ...siteEvent('page'),
   description: 'A page of the public site was deleted',
-  data: named,
+  data: titleAndSlug,
 })
-export const pageRestored = define('page.restored', {
-  ...of('page'),
+export const pageRestored = defineEvent('page.restored', {
+  ...siteEvent('page'),
   description: 'A page of the public site was restored',
-  data: named,
+  data: titleAndSlug,
 })
-export const postCreated = define('post.created', {
-  ...of('post'),
+export const postCreated = defineEvent('post.created', {
+  ...siteEvent('post'),
   description: 'A post of the blog was created',
-  data: named,
+  data: titleAndSlug,
 })
-export const postUpdated = define('post.updated', {
-  ...of('post'),
+export const postUpdated = defineEvent('post.updated', {
+  ...siteEvent('post'),
   description: 'A post of the blog was changed',
-  data: changed,
+  data: changedData,
 })
-export const postDeleted = define('post.deleted', {
+export const postDeleted = defineEvent('post.deleted', {
   deletes: true,
-  ...of('post'),
+  ...siteEvent('post'),
   description: 'A post of the blog was deleted',
-  data: named,
+  data: titleAndSlug,
 })
-export const postRestored = define('post.restored', {
-  ...of('post'),
+export const postRestored = defineEvent('post.restored', {
+  ...siteEvent('post'),
   description: 'A post of the blog was restored',
-  data: named,
+  data: titleAndSlug,
 })
-export const categoryCreated = define('category.created', {
-  ...of('category'),
+export const categoryCreated = defineEvent('category.created', {
+  ...siteEvent('category'),
   description: 'A category of posts was created',
-  data: named,
+  data: titleAndSlug,
 })
-export const categoryUpdated = define('category.updated', {
-  ...of('category'),
+export const categoryUpdated = defineEvent('category.updated', {
+  ...siteEvent('category'),
   description: 'A category of posts was changed',
-  data: changed,
+  data: changedData,
 })
-export const categoryDeleted = define('category.deleted', {
+export const categoryDeleted = defineEvent('category.deleted', {
   deletes: true,
-  ...of('category'),
+  ...siteEvent('category'),
   description: 'A category of posts was deleted; its posts stay',
-  data: named,
+  data: titleAndSlug,
 })

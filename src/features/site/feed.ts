@@ -1,16 +1,16 @@
-import type { SitePageOf } from '../../feature.ts'
+import type { SitePageRenderer } from '../../feature.ts'
 import { html } from '../../pages/pages.ts'
 import { visibleText } from '../../text/text.ts'
 import { settingsOf } from '../settings/values.ts'
 import { readPosts } from './public.ts'
-import { served } from './serve.ts'
+import { servePage } from './serve.ts'
 
 const NEWEST = 50
 /** XML allows neither control characters, which are removed elsewhere, nor these. */
 const noXml = /[\ufffe\uffff]/g
 
-export const feed: SitePageOf = (ctx, request) =>
-  served(ctx, request, async () => {
+export const feed: SitePageRenderer = (ctx, request) =>
+  servePage(ctx, request, async () => {
     const { url } = ctx.app
     const { general } = await settingsOf(ctx)
     const { items } = await readPosts(ctx, { limit: NEWEST })

@@ -4,9 +4,9 @@ import type { SiteFrame, SiteSponsor } from '../../pages/site-page.ts'
 import { sitePage } from '../../pages/site-page.ts'
 import { visibleText } from '../../text/text.ts'
 import { settingsOf } from '../settings/values.ts'
-import { navigation } from './public.ts'
+import { navigationLinks } from './public.ts'
 
-interface Shown {
+interface PublicPage {
   title: string
   description?: string | null
   /** Path of the page, for its canonical address. */
@@ -26,7 +26,7 @@ async function frameOf(ctx: Ctx): Promise<SiteFrame> {
     siteName: general.siteName,
     tagline: general.tagline,
     nav: [
-      ...(await navigation(ctx)),
+      ...(await navigationLinks(ctx)),
       ...link(blog.enabled, '/blog', 'Blog'),
       ...link(community.enabled, '/community', 'Community'),
       ...link(marketplace.enabled, '/marketplace', 'Marketplace'),
@@ -44,7 +44,10 @@ async function frameOf(ctx: Ctx): Promise<SiteFrame> {
 }
 
 /** Returns the whole HTML of a public page, without characters that hide or reverse text. */
-export async function framed(ctx: Ctx, { title, description, path, cover, type, body }: Shown): Promise<string> {
+export async function renderPage(
+  ctx: Ctx,
+  { title, description, path, cover, type, body }: PublicPage,
+): Promise<string> {
   const { general, seo } = await settingsOf(ctx)
   const frame = await frameOf(ctx)
   const image = cover ?? (seo.imageId ? `/uploads/${seo.imageId}` : null)

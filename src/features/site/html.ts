@@ -1,13 +1,13 @@
-import type { SitePageOf } from '../../feature.ts'
+import type { SitePageRenderer } from '../../feature.ts'
 import { html } from '../../pages/pages.ts'
-import { dateOf } from '../../pages/site-page.ts'
+import { dateElement } from '../../pages/site-page.ts'
 import { settingsOf } from '../settings/values.ts'
 import type { PublicPost, PublicPostItem } from './content-schema.ts'
 import { feed } from './feed.ts'
-import { framed } from './frame.ts'
+import { renderPage } from './frame.ts'
 import { findCategory, readPage, readPost, readPosts } from './public.ts'
 import { recordPages } from './records-html.ts'
-import { pageOf, served } from './serve.ts'
+import { requestForPage, servePage } from './serve.ts'
 import { robots, sitemap } from './sitemap.ts'
 
 /** The public pages of the site. */
@@ -18,7 +18,7 @@ const coverOf = ({ cover, coverAlt }: Pick<PublicPost, 'cover' | 'coverAlt'>): s
 
 const byline = ({ publishedAt, category, tags }: PublicPostItem): string =>
   `<p class="soft small">${[
-    dateOf(publishedAt),
+    dateElement(publishedAt),
     category ? `<a href="/blog/category/${html(category.slug)}">${html(category.name)}</a>` : '',
     ...tags.map((tag) => `#${html(tag)}`),
   ]
@@ -38,36 +38,42 @@ const list = (items: PublicPostItem[], next: string | null): string =>
     ? '<p>No posts yet.</p>'
     : `<ul class="posts">${items.map(entry).join('')}</ul>${next ? `<p><a rel="next" href="${html(next)}">Older posts</a></p>` : ''}`
 
-const page: SitePageOf = async (ctx, { params: { slug = '' }, ...request }) =>
-  served(ctx, request, async () => {
+const page: SitePageRenderer = async (ctx, { params: { slug = '' }, ...request }) =>
+  servePage(ctx, request, async () => {
     const found = await readPage(ctx, { slug })
     if (found.slug !== slug) return { movedTo: `/p/${found.slug}` }
     const body = `<article><h1>${html(found.title)}</h1>${coverOf(found)}${found.html}</article>`
-    return { body: await framed(ctx, { ...found, path: `/p/${slug}`, body }) }
+    return { body: await renderPage(ctx, { ...found, path: `/p/${slug}`, body }) }
   })
 
-const post: SitePageOf = async (ctx, { params: { slug = '' }, ...request }) =>
-  served(ctx, request, async () => {
+const post: SitePageRenderer = async (ctx, { params: { slug = '' }, ...request }) =>
+  servePage(ctx, request, async () => {
     const found = await readPost(ctx, { slug })
     if (found.slug !== slug) return { movedTo: `/blog/${found.slug}` }
     const description = found.description ?? found.excerpt
     return {
-      body: await framed(ctx, { ...found, description, path: `/blog/${slug}`, type: 'article', body: article(found) }),
+      body: await renderPage(ctx, {
+        ...found,
+        description,
+        path: `/blog/${slug}`,
+        type: 'article',
+        body: article(found),
+      }),
     }
   })
 
-const blog: SitePageOf = async (ctx, { query, ...request }) => {
+const blog: SitePageRenderer = async (ctx, { query, ...request }) => {
   const cursor = query.get('cursor') ?? undefined
-  return served(ctx, pageOf(request, cursor), async () => {
+  return servePage(ctx, requestForPage(request, cursor), async () => {
     const { items, nextCursor } = await readPosts(ctx, { limit: LIMIT, ...(cursor && { cursor }) })
     const next = nextCursor && `/blog?cursor=${nextCursor}`
-    return { body: await framed(ctx, { title: 'Blog', path: '/blog', body: `<h1>Blog</h1>${list(items, next)}` }) }
+    return { body: await renderPage(ctx, { title: 'Blog', path: '/blog', body: `<h1>Blog</h1>${list(items, next)}` }) }
   })
 }
 
-const category: SitePageOf = async (ctx, { params: { slug = '' }, query, ...request }) => {
+const category: SitePageRenderer = async (ctx, { params: { slug = '' }, query, ...request }) => {
   const cursor = query.get('cursor') ?? undefined
-  return served(ctx, pageOf(request, cursor), async () => {
+  return servePage(ctx, requestForPage(request, cursor), async () => {
     const { items, nextCursor } = await readPosts(ctx, { category: slug, limit: LIMIT, ...(cursor && { cursor }) })
     const found = await findCategory(ctx, slug)
     const path = `/blog/category/${found.slug}`
@@ -75,25 +81,25 @@ const category: SitePageOf = async (ctx, { params: { slug = '' }, query, ...requ
     const next = nextCursor && `${path}?cursor=${nextCursor}`
     const about = found.description ? `<p class="lead">${html(found.description)}</p>` : ''
     const body = `<h1>${html(found.name)}</h1>${about}${list(items, next)}`
-    return { body: await framed(ctx, { title: found.name, description: found.description, path, body }) }
+    return { body: await renderPage(ctx, { title: found.name, description: found.description, path, body }) }
   })
 }
 
 /** The page that the setting `home` names. Returns undefined if it is not set, or the page does not exist. */
-const home: SitePageOf = async (ctx, request) => {
+const home: SitePageRenderer = async (ctx, request) => {
   const { pageSlug } = (await settingsOf(ctx)).home
   if (!pageSlug) return undefined
   const found = await readPage(ctx, { slug: pageSlug }).catch(() => undefined)
   if (!found) return undefined
   const body = `<article><h1>${html(found.title)}</h1>${coverOf(found)}${found.html}</article>`
-  const answer = await served(ctx, { ...request, path: '/' }, async () => ({
-    body: await framed(ctx, { ...found, path: '/', body }),
+  const answer = await servePage(ctx, { ...request, path: '/' }, async () => ({
+    body: await renderPage(ctx, { ...found, path: '/', body }),
   }))
   // The content depends on whether the reader is signed in.
   return { ...answer, headers: { ...answer.headers, 'cache-control': 'private, no-cache', vary: 'cookie' } }
 }
 
-export const sitePages: Record<string, SitePageOf> = {
+export const sitePages: Record<string, SitePageRenderer> = {
   '/': home,
   '/p/:slug': page,
   '/blog': blog,

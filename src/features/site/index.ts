@@ -3,14 +3,14 @@ import { pageCommands, postCommands } from './control.ts'
 import * as events from './events.ts'
 import { sitePages } from './html.ts'
 import { siteRoutes } from './routes.ts'
-import { keptPage } from './serve.ts'
+import { cachedPage } from './serve.ts'
 import * as texts from './texts.ts'
 
 export const site: Feature = {
   events: Object.values(events),
   routes: siteRoutes,
   site: sitePages,
-  keptPage,
+  keptPage: cachedPage,
   control: [
     pageCommands.list.handle(texts.listPages),
     pageCommands.get.handle(texts.getPage),

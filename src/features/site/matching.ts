@@ -20,7 +20,7 @@ interface Source {
  * ranked as alternatives (`words || words`), in linear time: ranking words that must all occur compares each position
  * of each with those of all others.
  */
-export const matching = (
+export const selectMatches = (
   kind: SQL,
   { title, intro = sql`null`, text, path, at, search }: Source,
   rest: SQL,
@@ -34,6 +34,6 @@ export const matching = (
   order by rank desc, at desc limit ${limit})`
 
 /** Upper features add matches of their own kind to the public search; undefined while they are switched off. */
-export const alsoFound = hook<{ limit: number }, { kind: PublicFound['kind']; matches: SQL } | undefined>(
+export const extraMatches = hook<{ limit: number }, { kind: PublicFound['kind']; matches: SQL } | undefined>(
   'site.alsoFound',
 )

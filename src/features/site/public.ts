@@ -4,9 +4,9 @@ import { anyone } from '../../auth/policy.ts'
 import { hasAll } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
-import { keptHtml } from '../../pages/markdown.ts'
+import { cachedHtml } from '../../pages/markdown.ts'
 import { keyset } from '../../records/page.ts'
-import { requireOn } from '../settings/values.ts'
+import { requireSitePart } from '../settings/values.ts'
 import type {
   PublicCategoryList,
   PublicPage,
@@ -15,7 +15,7 @@ import type {
   PublicPostPage,
   PublicPostQuery,
 } from './content-schema.ts'
-import { bySlug } from './slugs.ts'
+import { hasSlug } from './slugs.ts'
 import { siteCategories, siteTexts } from './table.ts'
 import { isLive } from './texts.ts'
 
@@ -50,7 +50,7 @@ interface Row {
   categorySlug: string | null
 }
 
-const common = ({ title, slug, description, publishedAt, updatedAt, coverId, coverAlt }: Row) => ({
+const commonFields = ({ title, slug, description, publishedAt, updatedAt, coverId, coverAlt }: Row) => ({
   title,
   slug,
   description,
@@ -59,14 +59,14 @@ const common = ({ title, slug, description, publishedAt, updatedAt, coverId, cov
   cover: coverId && `/uploads/${coverId}`,
   coverAlt,
 })
-const item = (row: Row): PublicPostItem => ({
-  ...common(row),
+const toPostItem = (row: Row): PublicPostItem => ({
+  ...commonFields(row),
   excerpt: row.excerpt,
   tags: row.tags,
   category: row.categoryName && row.categorySlug ? { name: row.categoryName, slug: row.categorySlug } : null,
 })
 
-const select = (ctx: Ctx) =>
+const selectTexts = (ctx: Ctx) =>
   ctx.db
     .select({ ...columns, content: siteTexts.content })
     .from(siteTexts)
@@ -75,33 +75,33 @@ const select = (ctx: Ctx) =>
 
 /** Finds a live text by its current slug, otherwise by a former one. */
 async function findLive(ctx: Ctx, kind: 'page' | 'post', slug: string) {
-  const which = bySlug(kind, sql`${siteTexts.id}`, sql`${siteTexts.slug}`, slug.toLowerCase())
-  const found = await select(ctx).where(and(isLive(kind, ctx.now), which))
+  const which = hasSlug(kind, sql`${siteTexts.id}`, sql`${siteTexts.slug}`, slug.toLowerCase())
+  const found = await selectTexts(ctx).where(and(isLive(kind, ctx.now), which))
   const row = found.find((one) => one.slug === slug.toLowerCase()) ?? found[0]
   if (!row) throw notFound(kind, slug)
-  return { row, html: await keptHtml(`${row.id} ${row.version}`, row.content, false) }
+  return { row, html: await cachedHtml(`${row.id} ${row.version}`, row.content, false) }
 }
 
 export const readPage = read('site.readPage', anyone, async (ctx, { slug }: { slug: string }): Promise<PublicPage> => {
   const { row, html } = await findLive(ctx, 'page', slug)
-  return { ...common(row), content: row.content, html }
+  return { ...commonFields(row), content: row.content, html }
 })
 
 export const readPost = read('site.readPost', anyone, async (ctx, { slug }: { slug: string }): Promise<PublicPost> => {
-  await requireOn(ctx, 'blog')
+  await requireSitePart(ctx, 'blog')
   const { row, html } = await findLive(ctx, 'post', slug)
-  return { ...item(row), content: row.content, html }
+  return { ...toPostItem(row), content: row.content, html }
 })
 
 const ofCategory = (slug: string): SQL =>
   sql`${siteTexts.categoryId} = (select c.id from ${siteCategories} c
-    where ${bySlug('category', sql`c.id`, sql`c.slug`, slug.toLowerCase())} order by c.slug = ${slug} desc limit 1)`
+    where ${hasSlug('category', sql`c.id`, sql`c.slug`, slug.toLowerCase())} order by c.slug = ${slug} desc limit 1)`
 
 export const readPosts = read(
   'site.readPosts',
   anyone,
   async (ctx, query: PublicPostQuery): Promise<PublicPostPage> => {
-    await requireOn(ctx, 'blog')
+    await requireSitePart(ctx, 'blog')
     const page = keyset({ publishedAt: siteTexts.publishedAt }, siteTexts.id, query, { sort: 'publishedAt' })
     const filters = and(
       isLive('post', ctx.now),
@@ -117,7 +117,7 @@ export const readPosts = read(
       .limit(page.limit)
     const total = query.total ? await ctx.db.$count(siteTexts, filters) : undefined
     const { items, ...rest } = page.page(rows, total)
-    return { items: items.map(item), ...rest }
+    return { items: items.map(toPostItem), ...rest }
   },
 )
 
@@ -125,7 +125,7 @@ export const readCategories = read(
   'site.readCategories',
   anyone,
   async (ctx, _: Record<string, never>): Promise<PublicCategoryList> => {
-    await requireOn(ctx, 'blog')
+    await requireSitePart(ctx, 'blog')
     const posts = sql<number>`(select count(*)::int from ${siteTexts}
       where ${siteTexts.categoryId} = ${siteCategories}.id and ${isLive('post', ctx.now)})`
     const { name, slug, description } = siteCategories
@@ -142,14 +142,14 @@ export async function findCategory(
   const rows = await ctx.db
     .select({ name, slug: siteCategories.slug, description })
     .from(siteCategories)
-    .where(bySlug('category', sql`${siteCategories.id}`, sql`${siteCategories.slug}`, slug.toLowerCase()))
+    .where(hasSlug('category', sql`${siteCategories.id}`, sql`${siteCategories.slug}`, slug.toLowerCase()))
   const found = rows.find((row) => row.slug === slug.toLowerCase()) ?? rows[0]
   if (!found) throw notFound('category', slug)
   return found
 }
 
 /** Returns the pages that are linked from the head of every page. */
-export const navigation = async (ctx: Ctx): Promise<{ href: string; text: string }[]> => {
+export const navigationLinks = async (ctx: Ctx): Promise<{ href: string; text: string }[]> => {
   const rows = await ctx.db
     .select({ title: siteTexts.title, slug: siteTexts.slug })
     .from(siteTexts)

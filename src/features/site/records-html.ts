@@ -1,21 +1,21 @@
 import type { Ctx } from '../../action.ts'
 import { hashSecret } from '../../auth/secrets.ts'
-import type { SitePageOf } from '../../feature.ts'
-import { keptHtml } from '../../pages/markdown.ts'
+import type { SitePageRenderer } from '../../feature.ts'
+import { cachedHtml } from '../../pages/markdown.ts'
 import { html } from '../../pages/pages.ts'
-import { dateOf } from '../../pages/site-page.ts'
+import { dateElement } from '../../pages/site-page.ts'
 import * as agents from '../agents/service.ts'
 import * as docs from '../notes/docs.ts'
 import * as projects from '../projects/service.ts'
 import * as skills from '../skills/service.ts'
-import { framed } from './frame.ts'
+import { renderPage } from './frame.ts'
 import { profileOf } from './profile.ts'
-import { type Made, served } from './serve.ts'
+import { type RenderedPage, servePage } from './serve.ts'
 
 /** Pages of public records, at the paths of the API without `/api`. */
 
 type Author = { handle: string; name: string } | null
-interface Shown {
+interface PublicRecord {
   /** The canonical address of the record, whatever the request used. */
   path: string
   title: string
@@ -26,43 +26,46 @@ interface Shown {
   more?: string
 }
 
-const by = (author: Author, updatedAt?: string): string =>
+const bylineHtml = (author: Author, updatedAt?: string): string =>
   `<p class="soft small">${[
     author ? `<a href="/u/${html(author.handle)}">${html(author.name)}</a>` : '',
-    updatedAt ? dateOf(updatedAt) : '',
+    updatedAt ? dateElement(updatedAt) : '',
   ]
     .filter(Boolean)
     .join(' · ')}</p>`
 
 /** A text by a user: its links are marked `nofollow`. */
-async function page(ctx: Ctx, { path, title, lead, text, author, updatedAt, more = '' }: Shown): Promise<Made> {
+async function page(
+  ctx: Ctx,
+  { path, title, lead, text, author, updatedAt, more = '' }: PublicRecord,
+): Promise<RenderedPage> {
   // Cached by its text: an address can be written in many ways, and each would render the text again.
-  const shown = await keptHtml(`text ${hashSecret(text)}`, text, true)
-  const body = `<article><h1>${html(title)}</h1>${lead ? `<p class="lead">${html(lead)}</p>` : ''}${by(author, updatedAt)}${shown}${more}</article>`
-  return { body: await framed(ctx, { title, description: lead?.slice(0, 300), path, type: 'article', body }) }
+  const shown = await cachedHtml(`text ${hashSecret(text)}`, text, true)
+  const body = `<article><h1>${html(title)}</h1>${lead ? `<p class="lead">${html(lead)}</p>` : ''}${bylineHtml(author, updatedAt)}${shown}${more}</article>`
+  return { body: await renderPage(ctx, { title, description: lead?.slice(0, 300), path, type: 'article', body }) }
 }
 
-const record =
-  (read: (ctx: Ctx, params: Record<string, string>) => Promise<Shown>): SitePageOf =>
+const recordPage =
+  (read: (ctx: Ctx, params: Record<string, string>) => Promise<PublicRecord>): SitePageRenderer =>
   (ctx, { params, ...request }) =>
-    served(ctx, request, async () => page(ctx, await read(ctx, params)))
+    servePage(ctx, request, async () => page(ctx, await read(ctx, params)))
 
 const list = (items: { href: string; text: string }[]): string =>
   items.length > 0
     ? `<ul>${items.map(({ href, text }) => `<li><a href="${html(href)}">${html(text)}</a></li>`).join('')}</ul>`
     : ''
 
-const note = record(async (ctx, { slug = '' }) => {
+const note = recordPage(async (ctx, { slug = '' }) => {
   const { title, slug: own, content, author, updatedAt } = await docs.getPublic(ctx, { slug })
   return { path: `/notes/public/${own}`, title, text: content, author, updatedAt }
 })
 
-const skill = record(async (ctx, { slug = '' }) => {
+const skill = recordPage(async (ctx, { slug = '' }) => {
   const { name, slug: own, description, content, author, updatedAt } = await skills.getPublic(ctx, { slug })
   return { path: `/skills/public/${own}`, title: name, lead: description, text: content, author, updatedAt }
 })
 
-const agent = record(async (ctx, { slug = '' }) => {
+const agent = recordPage(async (ctx, { slug = '' }) => {
   const found = await agents.getPublic(ctx, { slug })
   const used = found.skills.map(({ name, slug: of }) => ({ href: `/skills/public/${of}`, text: name }))
   const more = used.length > 0 ? `<h2>Skills</h2>${list(used)}` : ''
@@ -70,7 +73,7 @@ const agent = record(async (ctx, { slug = '' }) => {
   return { path: `/agents/public/${own}`, title: name, lead: role, text: persona ?? '', author, updatedAt, more }
 })
 
-const project = record(async (ctx, { user = '', slug = '' }) => {
+const project = recordPage(async (ctx, { user = '', slug = '' }) => {
   const { name, slug: own, description, owner, updatedAt } = await projects.getPublic(ctx, { user, slug })
   return {
     path: `/public/projects/${owner.handle}/${own}`,
@@ -81,18 +84,18 @@ const project = record(async (ctx, { user = '', slug = '' }) => {
   }
 })
 
-const documents: SitePageOf = (ctx, { params: { team = '', project: name = '' }, ...request }) =>
-  served(ctx, request, async () => {
+const documents: SitePageRenderer = (ctx, { params: { team = '', project: name = '' }, ...request }) =>
+  servePage(ctx, request, async () => {
     const { items } = await docs.list(ctx, { team, project: name, limit: 200 })
     const base = docsOf(team, name)
     const body = `<h1>Documents</h1>${list(items.map(({ title, slug }) => ({ href: `${base}/${slug}`, text: title })))}`
-    return { body: await framed(ctx, { title: `Documents of ${name}`, path: base, body }) }
+    return { body: await renderPage(ctx, { title: `Documents of ${name}`, path: base, body }) }
   })
 
 const docsOf = (team: string, project: string): string =>
   `/public/docs/${encodeURIComponent(team.toLowerCase())}/${encodeURIComponent(project.toLowerCase())}`
 
-const document = record(async (ctx, { team = '', project: name = '', slug = '' }) => {
+const document = recordPage(async (ctx, { team = '', project: name = '', slug = '' }) => {
   const found = await docs.get(ctx, { team, project: name, slug })
   const base = docsOf(team, name)
   const links = [...found.mentions, ...found.backlinks].map((other) => ({
@@ -104,16 +107,20 @@ const document = record(async (ctx, { team = '', project: name = '', slug = '' }
   return { path: `${base}/${found.slug}`, title, text: content, author, updatedAt, more }
 })
 
-const profile: SitePageOf = (ctx, { params: { handle = '' }, ...request }) =>
-  served(ctx, request, async () => {
+const profile: SitePageRenderer = (ctx, { params: { handle = '' }, ...request }) =>
+  servePage(ctx, request, async () => {
     const { name, handle: own, bio, made } = await profileOf(ctx, handle)
     const about = bio ? `<p class="lead">${html(bio)}</p>` : ''
     return {
-      body: await framed(ctx, { title: name, path: `/u/${own}`, body: `<h1>${html(name)}</h1>${about}${list(made)}` }),
+      body: await renderPage(ctx, {
+        title: name,
+        path: `/u/${own}`,
+        body: `<h1>${html(name)}</h1>${about}${list(made)}`,
+      }),
     }
   })
 
-export const recordPages: Record<string, SitePageOf> = {
+export const recordPages: Record<string, SitePageRenderer> = {
   '/notes/public/:slug': note,
   '/skills/public/:slug': skill,
   '/agents/public/:slug': agent,

@@ -1,4 +1,4 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
 import * as categories from './categories.ts'
 import {
@@ -48,7 +48,7 @@ export const siteRoutes = (http: Http) =>
     })
     .post(
       '/api/admin/pages',
-      async ({ ctx, body, set }) => created(set, '/api/admin/pages', await texts.createPage(ctx, body)),
+      async ({ ctx, body, set }) => respondCreated(set, '/api/admin/pages', await texts.createPage(ctx, body)),
       { ...on(texts.createPage, 'Create a page of the public site', long), body: PageCreate, response: { 201: Page } },
     )
     .get('/api/admin/pages/:id', ({ ctx, params }) => texts.getPage(ctx, params), {
@@ -79,7 +79,7 @@ export const siteRoutes = (http: Http) =>
     })
     .post(
       '/api/admin/posts',
-      async ({ ctx, body, set }) => created(set, '/api/admin/posts', await texts.createPost(ctx, body)),
+      async ({ ctx, body, set }) => respondCreated(set, '/api/admin/posts', await texts.createPost(ctx, body)),
       { ...on(texts.createPost, 'Create a post of the blog', long), body: PostCreate, response: { 201: Post } },
     )
     .get('/api/admin/posts/:id', ({ ctx, params }) => texts.getPost(ctx, params), {
@@ -109,7 +109,8 @@ export const siteRoutes = (http: Http) =>
     })
     .post(
       '/api/admin/categories',
-      async ({ ctx, body, set }) => created(set, '/api/admin/categories', await categories.createCategory(ctx, body)),
+      async ({ ctx, body, set }) =>
+        respondCreated(set, '/api/admin/categories', await categories.createCategory(ctx, body)),
       {
         ...on(categories.createCategory, 'Create a category of posts'),
         body: CategoryCreate,

@@ -2,8 +2,8 @@ import { and, eq, or, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { anyone } from '../../auth/policy.ts'
 import { contains, toIso } from '../../db/columns.ts'
-import { around, pieces } from '../../text/highlight.ts'
-import { finder, wordsOf } from '../../text/search-query.ts'
+import { excerptAround, splitMatches } from '../../text/highlight.ts'
+import { matchFinder, wordsOf } from '../../text/search-query.ts'
 import { agents } from '../agents/table.ts'
 import * as manual from '../manual/service.ts'
 import { isPublished } from '../notes/rows.ts'
@@ -12,11 +12,11 @@ import { isPublic } from '../organizations/sharing.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { isPublic as isPublicProject } from '../projects/visible.ts'
-import { asked } from '../search/query.ts'
+import { searchQuery } from '../search/query.ts'
 import { settingsOf } from '../settings/values.ts'
 import { skills } from '../skills/table.ts'
 import { users } from '../users/table.ts'
-import { alsoFound, matching } from './matching.ts'
+import { extraMatches, selectMatches } from './matching.ts'
 import { type PublicFindQuery, type PublicFound, type PublicFoundList, publicKinds } from './schema.ts'
 import { siteTexts, type TextKind } from './table.ts'
 import { isLive } from './texts.ts'
@@ -51,11 +51,11 @@ const openTeam = (organizationId: SQLWrapper): SQL =>
 const author = (createdById: SQLWrapper): SQL => sql`left join ${users} on ${users.id} = ${createdById}`
 
 /** A public note of a public project is a document of the project and has a path below it. */
-const ofNotes = (kinds: ReadonlySet<PublicKind>, limit: number): SQL => {
+const noteMatches = (kinds: ReadonlySet<PublicKind>, limit: number): SQL => {
   const inProject = sql`${projects.id} is not null`
   const which =
     kinds.has('doc') && kinds.has('note') ? sql`true` : kinds.has('doc') ? inProject : sql`not (${inProject})`
-  return matching(
+  return selectMatches(
     sql`case when ${inProject} then 'doc' else 'note' end`,
     {
       title: notes.title,
@@ -73,8 +73,8 @@ const ofNotes = (kinds: ReadonlySet<PublicKind>, limit: number): SQL => {
   )
 }
 
-const ofProjects = (limit: number): SQL =>
-  matching(
+const projectMatches = (limit: number): SQL =>
+  selectMatches(
     sql`'project'`,
     {
       title: projects.name,
@@ -89,8 +89,8 @@ const ofProjects = (limit: number): SQL =>
     limit,
   )
 
-const ofSkills = (limit: number): SQL =>
-  matching(
+const skillMatches = (limit: number): SQL =>
+  selectMatches(
     sql`'skill'`,
     {
       title: skills.name,
@@ -104,8 +104,8 @@ const ofSkills = (limit: number): SQL =>
     limit,
   )
 
-const ofAgents = (limit: number): SQL =>
-  matching(
+const agentMatches = (limit: number): SQL =>
+  selectMatches(
     sql`'agent'`,
     {
       title: agents.name,
@@ -120,8 +120,8 @@ const ofAgents = (limit: number): SQL =>
   )
 
 /** Pages and posts of the site, which have no author. */
-const ofTexts = (kind: TextKind, now: string, limit: number): SQL =>
-  matching(
+const textMatches = (kind: TextKind, now: string, limit: number): SQL =>
+  selectMatches(
     sql`${kind}::text`,
     {
       title: siteTexts.title,
@@ -136,7 +136,7 @@ const ofTexts = (kind: TextKind, now: string, limit: number): SQL =>
   )
 
 /** Finds only users who have published something: other profiles are private. */
-const ofPeople = (q: string, limit: number): SQL => {
+const peopleMatches = (q: string, limit: number): SQL => {
   const named = and(
     ...[...new Set(wordsOf(q))]
       .slice(0, MOST_NAMES)
@@ -171,17 +171,17 @@ export const findPublic = read(
     const wanted = new Set((kinds?.split(',') ?? publicKinds) as PublicKind[])
     const { blog } = await settingsOf(ctx)
     const branches = [
-      (wanted.has('doc') || wanted.has('note')) && ofNotes(wanted, limit),
-      wanted.has('project') && ofProjects(limit),
-      wanted.has('skill') && ofSkills(limit),
-      wanted.has('agent') && ofAgents(limit),
-      wanted.has('profile') && ofPeople(q, limit),
-      wanted.has('page') && ofTexts('page', ctx.now, limit),
-      wanted.has('post') && blog.enabled && ofTexts('post', ctx.now, limit),
-      ...(await alsoFound.call(ctx, { limit })).map((more) => more && wanted.has(more.kind) && more.matches),
+      (wanted.has('doc') || wanted.has('note')) && noteMatches(wanted, limit),
+      wanted.has('project') && projectMatches(limit),
+      wanted.has('skill') && skillMatches(limit),
+      wanted.has('agent') && agentMatches(limit),
+      wanted.has('profile') && peopleMatches(q, limit),
+      wanted.has('page') && textMatches('page', ctx.now, limit),
+      wanted.has('post') && blog.enabled && textMatches('post', ctx.now, limit),
+      ...(await extraMatches.call(ctx, { limit })).map((more) => more && wanted.has(more.kind) && more.matches),
     ].filter((branch) => branch !== false && branch !== undefined)
     const inManual = wanted.has('manual') ? await findInManual(ctx, q, wanted.size === 1 ? limit : limit / 4) : []
-    const records = branches.length > 0 ? await found(ctx, q, branches, limit - inManual.length) : []
+    const records = branches.length > 0 ? await findInBranches(ctx, q, branches, limit - inManual.length) : []
     return { items: [...records, ...inManual], nextCursor: null }
   },
 )
@@ -190,7 +190,7 @@ export const findPublic = read(
 async function findInManual(ctx: Ctx, q: string, most: number): Promise<PublicFound[]> {
   const words = wordsOf(q.replace(/(^|\s)-\S+/g, ' ')).join(' ')
   const { items } = await manual.search(ctx, { q: words })
-  const find = finder(q)
+  const find = matchFinder(q)
   return items.slice(0, most).map(({ id, title: page, heading, anchor, excerpt }) => {
     const title = heading ? `${page} › ${heading}` : page
     return {
@@ -199,20 +199,23 @@ async function findInManual(ctx: Ctx, q: string, most: number): Promise<PublicFo
       path: `/manual/${id}${anchor ? `#${anchor}` : ''}`,
       author: null,
       updatedAt: null,
-      highlight: { title: pieces(title, find(title)), text: around(excerpt, find(excerpt), { more: false }) },
+      highlight: {
+        title: splitMatches(title, find(title)),
+        text: excerptAround(excerpt, find(excerpt), { more: false }),
+      },
     }
   })
 }
 
-async function found(ctx: Ctx, q: string, branches: SQL[], limit: number): Promise<PublicFound[]> {
+async function findInBranches(ctx: Ctx, q: string, branches: SQL[], limit: number): Promise<PublicFound[]> {
   const most = Math.min(LONGEST, Math.floor(LOOKED_AT / limit))
   const { rows } = await ctx.db.execute<Row>(sql`
-    with asked as materialized (select ${asked(q, 'simple')} as words),
+    with asked as materialized (select ${searchQuery(q, 'simple')} as words),
     best as materialized (select * from (${sql.join(branches, sql` union all `)}) found
       order by rank desc, at desc nulls last, path limit ${limit})
     select kind, title, intro, left(text, ${most + 1}) as text, path, handle, name, at
     from best order by rank desc, at desc nulls last, path`)
-  const find = finder(q)
+  const find = matchFinder(q)
   return rows.map((row) => {
     const whole = [row.intro, row.text].filter(Boolean).join('\n\n')
     const text = whole.slice(0, most)
@@ -223,8 +226,8 @@ async function found(ctx: Ctx, q: string, branches: SQL[], limit: number): Promi
       author: row.handle && row.name ? { handle: row.handle, name: row.name } : null,
       updatedAt: row.at === null ? null : toIso(row.at),
       highlight: {
-        title: pieces(row.title, find(row.title)),
-        text: around(text, find(text), { more: text.length < whole.length }),
+        title: splitMatches(row.title, find(row.title)),
+        text: excerptAround(text, find(text), { more: text.length < whole.length }),
       },
     }
   })

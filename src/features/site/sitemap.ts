@@ -3,12 +3,12 @@ import { type Ctx, read } from '../../action.ts'
 import { admin } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
-import type { SitePageOf } from '../../feature.ts'
+import type { SitePageRenderer } from '../../feature.ts'
 import { html } from '../../pages/pages.ts'
-import { BEFORE_ALL } from '../../records/sync.ts'
+import { LOWEST_ID } from '../../records/sync.ts'
 import { settingsOf } from '../settings/values.ts'
 import type { Sitemap } from './content-schema.ts'
-import { caching, served } from './serve.ts'
+import { cacheControl, servePage } from './serve.ts'
 import { siteTexts, type TextKind } from './table.ts'
 import { isLive } from './texts.ts'
 
@@ -16,7 +16,7 @@ import { isLive } from './texts.ts'
 const MOST = 50_000
 /** Rows that are read at once, so that a large site neither fills the memory nor blocks the database. */
 const BATCH = 1000
-const xml = { 'content-type': 'application/xml; charset=utf-8', 'cache-control': caching }
+const xml = { 'content-type': 'application/xml; charset=utf-8', 'cache-control': cacheControl }
 
 const paths: Record<TextKind, string> = { page: '/p/', post: '/blog/' }
 
@@ -26,7 +26,7 @@ async function kindsOf(ctx: Ctx): Promise<TextKind[]> {
 }
 
 /** Returns the number of addresses, and a tag that changes when a text is changed, deleted or published by schedule. */
-async function contents(ctx: Ctx): Promise<{ urls: number; etag: string }> {
+async function sitemapState(ctx: Ctx): Promise<{ urls: number; etag: string }> {
   const kinds = await kindsOf(ctx)
   const facts: unknown[] = [ctx.app.url, kinds]
   let urls = 0
@@ -46,9 +46,9 @@ async function contents(ctx: Ctx): Promise<{ urls: number; etag: string }> {
 }
 
 /** Yields the addresses of all live texts, in the order of their ids. */
-async function* addresses(ctx: Ctx): AsyncGenerator<string> {
+async function* addressEntries(ctx: Ctx): AsyncGenerator<string> {
   for (const kind of await kindsOf(ctx)) {
-    let after = BEFORE_ALL
+    let after = LOWEST_ID
     for (;;) {
       const rows = await ctx.db
         .select({ id: siteTexts.id, slug: siteTexts.slug, updatedAt: siteTexts.updatedAt })
@@ -65,17 +65,17 @@ async function* addresses(ctx: Ctx): AsyncGenerator<string> {
   }
 }
 
-async function* file(ctx: Ctx, number: number): AsyncGenerator<string> {
+async function* sitemapFile(ctx: Ctx, number: number): AsyncGenerator<string> {
   yield '<?xml version="1.0" encoding="utf-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
   let n = 0
-  for await (const address of addresses(ctx)) {
+  for await (const address of addressEntries(ctx)) {
     if (n >= number * MOST) break
     if (n++ >= (number - 1) * MOST) yield address
   }
   yield '</urlset>'
 }
 
-function streamed(parts: AsyncGenerator<string>): ReadableStream<Uint8Array> {
+function toStream(parts: AsyncGenerator<string>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   return new ReadableStream({
     async pull(controller) {
@@ -88,14 +88,14 @@ function streamed(parts: AsyncGenerator<string>): ReadableStream<Uint8Array> {
 }
 
 /** All public addresses; above 50,000, a list of such files. Empty unless search engines may list the site. */
-export const sitemap: SitePageOf = async (ctx, { query, ifNoneMatch }) => {
+export const sitemap: SitePageRenderer = async (ctx, { query, ifNoneMatch }) => {
   const given = Number(query.get('page'))
   const number = Number.isInteger(given) && given > 0 ? given : undefined
-  const { urls, etag } = await contents(ctx)
+  const { urls, etag } = await sitemapState(ctx)
   const headers = { ...xml, etag }
   if (ifNoneMatch?.includes(etag)) return { status: 304, headers, body: null }
   const files = Math.ceil(urls / MOST)
-  if (files <= 1 || number) return { status: 200, headers, body: streamed(file(ctx, number ?? 1)) }
+  if (files <= 1 || number) return { status: 200, headers, body: toStream(sitemapFile(ctx, number ?? 1)) }
   const parts = Array.from(
     { length: files },
     (_, i) => `<sitemap><loc>${html(`${ctx.app.url}/sitemap.xml?page=${i + 1}`)}</loc></sitemap>`,
@@ -105,8 +105,8 @@ export const sitemap: SitePageOf = async (ctx, { query, ifNoneMatch }) => {
   return { status: 200, headers, body }
 }
 
-export const robots: SitePageOf = (ctx, request) =>
-  served(ctx, request, async () => {
+export const robots: SitePageRenderer = (ctx, request) =>
+  servePage(ctx, request, async () => {
     const { indexing } = (await settingsOf(ctx)).seo
     const rules = indexing ? `Disallow: /api/\nAllow: /\n\nSitemap: ${ctx.app.url}/sitemap.xml\n` : 'Disallow: /\n'
     return { body: `User-agent: *\n${rules}`, type: 'text/plain; charset=utf-8' }
@@ -120,7 +120,7 @@ export const generateSitemap = read(
     const { APP_URL } = ctx.app.config
     if (!APP_URL)
       throw new AppError('conflict', 'The address of this server is not known. Set APP_URL, then restart the server.')
-    const { urls } = await contents(ctx)
+    const { urls } = await sitemapState(ctx)
     return { url: `${APP_URL}/sitemap.xml`, urls, indexed: (await settingsOf(ctx)).seo.indexing }
   },
 )

@@ -1,12 +1,12 @@
 import { and, eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { AppError } from '../../errors.ts'
-import { slugify, untaken } from '../../text/text.ts'
+import { slugify, uniqueSlug } from '../../text/text.ts'
 import { oldSlugs, siteCategories, siteTexts, type TextKind } from './table.ts'
 
 type SlugKind = TextKind | 'category'
 
-const takenBy = (kind: SlugKind, which: (slug: SQL) => SQL, besides?: string) => ({
+const takenQuery = (kind: SlugKind, which: (slug: SQL) => SQL, besides?: string) => ({
   table: kind === 'category' ? siteCategories : siteTexts,
   where:
     kind === 'category'
@@ -19,8 +19,8 @@ const takenBy = (kind: SlugKind, which: (slug: SQL) => SQL, besides?: string) =>
         ),
 })
 
-async function taken(ctx: Ctx, kind: SlugKind, which: (slug: SQL) => SQL, besides?: string): Promise<Set<string>> {
-  const { table, where } = takenBy(kind, which, besides)
+async function takenSlugs(ctx: Ctx, kind: SlugKind, which: (slug: SQL) => SQL, besides?: string): Promise<Set<string>> {
+  const { table, where } = takenQuery(kind, which, besides)
   const rows = await ctx.db.select({ slug: table.slug }).from(table).where(where)
   return new Set(rows.map(({ slug }) => slug))
 }
@@ -28,7 +28,7 @@ async function taken(ctx: Ctx, kind: SlugKind, which: (slug: SQL) => SQL, beside
 /** Returns the slug of a new record: the given one, which must be free, or one made from its title. */
 export async function newSlug(ctx: Ctx, kind: SlugKind, title: string, given?: string): Promise<string> {
   if (given !== undefined) {
-    await requireFree(ctx, kind, given)
+    await requireFreeSlug(ctx, kind, given)
     return given
   }
   return freeSlug(ctx, kind, slugify(title) || kind)
@@ -36,18 +36,18 @@ export async function newSlug(ctx: Ctx, kind: SlugKind, title: string, given?: s
 
 /** Returns the slug, with a number if another record has it. */
 export async function freeSlug(ctx: Ctx, kind: SlugKind, wanted: string): Promise<string> {
-  const others = await taken(ctx, kind, (slug) => sql`${slug} ~ ${`^${wanted}(-[0-9]+)?$`}`)
-  return untaken(wanted, others)
+  const others = await takenSlugs(ctx, kind, (slug) => sql`${slug} ~ ${`^${wanted}(-[0-9]+)?$`}`)
+  return uniqueSlug(wanted, others)
 }
 
-export async function requireFree(ctx: Ctx, kind: SlugKind, slug: string, besides?: string): Promise<void> {
-  const others = await taken(ctx, kind, (column) => sql`${column} = ${slug}`, besides)
+export async function requireFreeSlug(ctx: Ctx, kind: SlugKind, slug: string, besides?: string): Promise<void> {
+  const others = await takenSlugs(ctx, kind, (column) => sql`${column} = ${slug}`, besides)
   if (others.size > 0)
     throw new AppError('conflict.exists', `Another ${kind} has the slug ${slug}. Choose another one.`)
 }
 
 /** Stores the former slug of a record, and makes the new one lead to this record instead of an earlier one. */
-export async function keepSlug(
+export async function rememberSlug(
   ctx: Ctx,
   kind: SlugKind,
   recordId: string,
@@ -63,6 +63,6 @@ export async function keepSlug(
 }
 
 /** SQL condition: the record has this slug, or had it and no other record has it now. */
-export const bySlug = (kind: SlugKind, id: SQL, column: SQL, slug: string): SQL =>
+export const hasSlug = (kind: SlugKind, id: SQL, column: SQL, slug: string): SQL =>
   sql`(${column} = ${slug} or ${id} = (select ${oldSlugs.recordId} from ${oldSlugs}
     where ${oldSlugs.kind} = ${kind} and ${oldSlugs.slug} = ${slug}))`

@@ -5,7 +5,7 @@ import { contains } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { changeVersioned, deletedLately, thereOrLately } from '../../records/rows.ts'
+import { isRecentlyDeleted, isRestorable, updateVersioned } from '../../records/rows.ts'
 import { visibleText } from '../../text/text.ts'
 import { requireSitePicture } from '../uploads/site.ts'
 import type {
@@ -30,7 +30,7 @@ import {
   postRestored,
   postUpdated,
 } from './events.ts'
-import { freeSlug, keepSlug, newSlug, requireFree } from './slugs.ts'
+import { freeSlug, newSlug, rememberSlug, requireFreeSlug } from './slugs.ts'
 import { siteCategories, siteTexts, type TextKind } from './table.ts'
 
 const events = {
@@ -39,10 +39,10 @@ const events = {
 }
 
 type Row = typeof siteTexts.$inferSelect
-type Listed = Omit<Row, 'content' | 'search' | 'createdById' | 'kind'>
+type TextItem = Omit<Row, 'content' | 'search' | 'createdById' | 'kind'>
 type Input = PagePatch & PostPatch
 
-const listed = {
+const textItemColumns = {
   id: siteTexts.id,
   createdAt: siteTexts.createdAt,
   updatedAt: siteTexts.updatedAt,
@@ -61,7 +61,7 @@ const listed = {
   coverAlt: siteTexts.coverAlt,
   deletedAt: siteTexts.deletedAt,
 }
-const visible = { ...listed, content: siteTexts.content }
+const textColumns = { ...textItemColumns, content: siteTexts.content }
 
 /** SQL condition: visitors see the text. Decided by the clock, so that no job has to publish anything. */
 export const isLive = (kind: TextKind, now: string): SQL =>
@@ -72,14 +72,14 @@ export const isLive = (kind: TextKind, now: string): SQL =>
     isNull(siteTexts.deletedAt),
   )
 
-const liveAt = (now: string, { status, publishedAt, deletedAt }: Listed): boolean =>
+const liveAt = (now: string, { status, publishedAt, deletedAt }: TextItem): boolean =>
   deletedAt === null && status === 'published' && publishedAt !== null && publishedAt <= now
 
-const asPage = <T extends Listed>(now: string, text: T) => {
+const asPage = <T extends TextItem>(now: string, text: T) => {
   const { excerpt: _, categoryId: __, tags: ___, deletedAt: ____, ...row } = text
   return { ...row, live: liveAt(now, text) }
 }
-const asPost = <T extends Listed>(now: string, text: T) => {
+const asPost = <T extends TextItem>(now: string, text: T) => {
   const { nav: _, position: __, deletedAt: ___, ...row } = text
   return { ...row, live: liveAt(now, text) }
 }
@@ -89,14 +89,14 @@ async function listTexts(ctx: Ctx, kind: TextKind, query: PostQuery) {
   const page = keyset(orders, siteTexts.id, query, { sort: 'updatedAt' })
   const filters = and(
     eq(siteTexts.kind, kind),
-    query.deleted ? deletedLately(siteTexts.deletedAt, ctx.now) : isNull(siteTexts.deletedAt),
+    query.deleted ? isRecentlyDeleted(siteTexts.deletedAt, ctx.now) : isNull(siteTexts.deletedAt),
     query.slug ? eq(siteTexts.slug, query.slug) : undefined,
     query.search ? contains(siteTexts.title, query.search) : undefined,
     query.status && eq(siteTexts.status, query.status),
     query.categoryId ? eq(siteTexts.categoryId, query.categoryId) : undefined,
   )
   const rows = await ctx.db
-    .select(listed)
+    .select(textItemColumns)
     .from(siteTexts)
     .where(page.where(filters))
     .orderBy(...page.orderBy)
@@ -104,14 +104,14 @@ async function listTexts(ctx: Ctx, kind: TextKind, query: PostQuery) {
   return { page, rows, total: query.total ? await ctx.db.$count(siteTexts, filters) : undefined }
 }
 
-async function find(
+async function findText(
   ctx: Ctx,
   kind: TextKind,
   id: string,
   state: SQL = isNull(siteTexts.deletedAt),
-): Promise<Listed & { content: string }> {
+): Promise<TextItem & { content: string }> {
   const [found] = await ctx.db
-    .select(visible)
+    .select(textColumns)
     .from(siteTexts)
     .where(and(eq(siteTexts.id, id), eq(siteTexts.kind, kind), state))
   if (!found) throw notFound(kind, id)
@@ -126,7 +126,7 @@ async function checkReferences(ctx: Ctx, { coverId, categoryId }: Input): Promis
 }
 
 /** Removes characters that readers cannot see. */
-const clean = ({ title, content, description, excerpt, coverAlt, ...rest }: Input): Input => ({
+const cleanText = ({ title, content, description, excerpt, coverAlt, ...rest }: Input): Input => ({
   ...rest,
   ...(title !== undefined && { title: visibleText(title).trim() }),
   ...(content !== undefined && { content: visibleText(content) }),
@@ -136,13 +136,13 @@ const clean = ({ title, content, description, excerpt, coverAlt, ...rest }: Inpu
 })
 
 /** A text that is published without a time is published now. */
-const timed = <T extends { status?: string; publishedAt?: string | null }>(now: string, text: T): T =>
+const withPublishTime = <T extends { status?: string; publishedAt?: string | null }>(now: string, text: T): T =>
   text.status === 'published' && !text.publishedAt ? { ...text, publishedAt: now } : text
 
 async function createText(ctx: Ctx, kind: TextKind, input: Input & { title: string }) {
   await checkReferences(ctx, input)
   const slug = await newSlug(ctx, kind, input.title, input.slug)
-  const values = timed(ctx.now, clean(input))
+  const values = withPublishTime(ctx.now, cleanText(input))
   const [made] = await ctx.db
     .insert(siteTexts)
     .values({
@@ -157,28 +157,28 @@ async function createText(ctx: Ctx, kind: TextKind, input: Input & { title: stri
       createdAt: ctx.now,
       updatedAt: ctx.now,
     })
-    .returning(visible)
+    .returning(textColumns)
   if (!made) throw new Error('insert returned nothing')
-  await keepSlug(ctx, kind, made.id, slug)
+  await rememberSlug(ctx, kind, made.id, slug)
   ctx.emit(events[kind].created, { subjectId: made.id, data: { title: made.title, slug } })
   return made
 }
 
 async function updateText(ctx: Ctx, kind: TextKind, { id, ...patch }: Input & { id: string }) {
-  const before = await find(ctx, kind, id)
+  const before = await findText(ctx, kind, id)
   checkVersion(ctx, before)
   await checkReferences(ctx, patch)
-  if (patch.slug !== undefined && patch.slug !== before.slug) await requireFree(ctx, kind, patch.slug, id)
-  const cleaned = clean(patch)
-  const { publishedAt } = timed(ctx.now, { ...before, ...cleaned })
-  const after = await changeVersioned(ctx, siteTexts, {
-    columns: visible,
+  if (patch.slug !== undefined && patch.slug !== before.slug) await requireFreeSlug(ctx, kind, patch.slug, id)
+  const cleaned = cleanText(patch)
+  const { publishedAt } = withPublishTime(ctx.now, { ...before, ...cleaned })
+  const after = await updateVersioned(ctx, siteTexts, {
+    columns: textColumns,
     before,
     set: { ...cleaned, publishedAt },
     what: `this ${kind}`,
-    again: () => find(ctx, kind, id),
+    again: () => findText(ctx, kind, id),
   })
-  if (after.slug !== before.slug) await keepSlug(ctx, kind, id, after.slug, before.slug)
+  if (after.slug !== before.slug) await rememberSlug(ctx, kind, id, after.slug, before.slug)
   ctx.emit(events[kind].updated, {
     subjectId: id,
     data: { title: after.title, slug: after.slug, fields: Object.keys(patch) },
@@ -187,7 +187,7 @@ async function updateText(ctx: Ctx, kind: TextKind, { id, ...patch }: Input & { 
 }
 
 async function removeText(ctx: Ctx, kind: TextKind, id: string): Promise<{ id: string; deleted: true }> {
-  const before = await find(ctx, kind, id)
+  const before = await findText(ctx, kind, id)
   checkVersion(ctx, before)
   await ctx.db
     .update(siteTexts)
@@ -199,26 +199,26 @@ async function removeText(ctx: Ctx, kind: TextKind, id: string): Promise<{ id: s
 
 /** Restores a text that was deleted in the last 30 days. It gets another slug if its own is taken. */
 async function restoreText(ctx: Ctx, kind: TextKind, id: string) {
-  const before = await find(ctx, kind, id, thereOrLately(siteTexts.deletedAt, ctx.now))
+  const before = await findText(ctx, kind, id, isRestorable(siteTexts.deletedAt, ctx.now))
   checkVersion(ctx, before)
   if (before.deletedAt === null) return before
   const slug = await freeSlug(ctx, kind, before.slug)
-  const after = await changeVersioned(ctx, siteTexts, {
-    columns: visible,
+  const after = await updateVersioned(ctx, siteTexts, {
+    columns: textColumns,
     before,
     set: { deletedAt: null, slug },
     what: `this ${kind}`,
-    again: () => find(ctx, kind, id),
+    again: () => findText(ctx, kind, id),
   })
-  await keepSlug(ctx, kind, id, slug)
+  await rememberSlug(ctx, kind, id, slug)
   ctx.emit(events[kind].restored, { subjectId: id, data: { title: after.title, slug } })
   return after
 }
 
 type ById = { id: string }
-const versioned = { versioned: true } as const
-const removing = { versioned: true, destructive: true } as const
-const restoring = { versioned: true, idempotent: true } as const
+const versionedOptions = { versioned: true } as const
+const removeOptions = { versioned: true, destructive: true } as const
+const restoreOptions = { versioned: true, idempotent: true } as const
 
 // ---- pages
 
@@ -230,7 +230,7 @@ export const listPages = read('site.listPages', admin, async (ctx, query: PageQu
 export const getPage = read(
   'site.getPage',
   admin,
-  async (ctx, { id }: ById): Promise<Page> => asPage(ctx.now, await find(ctx, 'page', id)),
+  async (ctx, { id }: ById): Promise<Page> => asPage(ctx.now, await findText(ctx, 'page', id)),
 )
 export const createPage = write(
   'site.createPage',
@@ -241,14 +241,19 @@ export const updatePage = write(
   'site.updatePage',
   admin,
   async (ctx, input: PagePatch & ById): Promise<Page> => asPage(ctx.now, await updateText(ctx, 'page', input)),
-  versioned,
+  versionedOptions,
 )
-export const removePage = write('site.removePage', admin, (ctx, { id }: ById) => removeText(ctx, 'page', id), removing)
+export const removePage = write(
+  'site.removePage',
+  admin,
+  (ctx, { id }: ById) => removeText(ctx, 'page', id),
+  removeOptions,
+)
 export const restorePage = write(
   'site.restorePage',
   admin,
   async (ctx, { id }: ById): Promise<Page> => asPage(ctx.now, await restoreText(ctx, 'page', id)),
-  restoring,
+  restoreOptions,
 )
 
 // ---- posts
@@ -261,7 +266,7 @@ export const listPosts = read('site.listPosts', admin, async (ctx, query: PostQu
 export const getPost = read(
   'site.getPost',
   admin,
-  async (ctx, { id }: ById): Promise<Post> => asPost(ctx.now, await find(ctx, 'post', id)),
+  async (ctx, { id }: ById): Promise<Post> => asPost(ctx.now, await findText(ctx, 'post', id)),
 )
 export const createPost = write(
   'site.createPost',
@@ -272,12 +277,17 @@ export const updatePost = write(
   'site.updatePost',
   admin,
   async (ctx, input: PostPatch & ById): Promise<Post> => asPost(ctx.now, await updateText(ctx, 'post', input)),
-  versioned,
+  versionedOptions,
 )
-export const removePost = write('site.removePost', admin, (ctx, { id }: ById) => removeText(ctx, 'post', id), removing)
+export const removePost = write(
+  'site.removePost',
+  admin,
+  (ctx, { id }: ById) => removeText(ctx, 'post', id),
+  removeOptions,
+)
 export const restorePost = write(
   'site.restorePost',
   admin,
   async (ctx, { id }: ById): Promise<Post> => asPost(ctx.now, await restoreText(ctx, 'post', id)),
-  restoring,
+  restoreOptions,
 )

@@ -1,18 +1,26 @@
-import { define, number, text, texts } from '../../events/catalogue.ts'
+import { defineEvent, number, text, texts } from '../../events/catalogue.ts'
 
 const ofSkill = { kind: 'skill', changes: 'prompts', live: true, line: 'note' } as const
-const shown = { name: text, version: number } as const
+const skillData = { name: text, version: number } as const
 
-export const skillCreated = define('skill.created', { ...ofSkill, description: 'A skill was created', data: shown })
-export const skillUpdated = define('skill.updated', {
+export const skillCreated = defineEvent('skill.created', {
+  ...ofSkill,
+  description: 'A skill was created',
+  data: skillData,
+})
+export const skillUpdated = defineEvent('skill.updated', {
   ...ofSkill,
   description: 'A skill changed',
-  data: { ...shown, fields: texts },
+  data: { ...skillData, fields: texts },
 })
-export const skillDeleted = define('skill.deleted', {
+export const skillDeleted = defineEvent('skill.deleted', {
   ...ofSkill,
   deletes: true,
   description: 'A skill was deleted',
-  data: shown,
+  data: skillData,
 })
-export const skillRestored = define('skill.restored', { ...ofSkill, description: 'A skill was restored', data: shown })
+export const skillRestored = defineEvent('skill.restored', {
+  ...ofSkill,
+  description: 'A skill was restored',
+  data: skillData,
+})

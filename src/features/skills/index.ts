@@ -1,8 +1,8 @@
 import type { Feature } from '../../feature.ts'
 import { listPrompts, readPrompt } from '../../mcp/hooks.ts'
-import { removePersonal } from './account.ts'
+import { removePersonalSkills } from './account.ts'
 import * as events from './events.ts'
-import { prompt, prompts } from './prompts.ts'
+import { getSkillPrompt, listSkillPrompts } from './prompts.ts'
 import { skillRecord } from './record.ts'
 import { skillRoutes } from './routes.ts'
 import { skillTools } from './tools.ts'
@@ -12,5 +12,5 @@ export const skills: Feature = {
   routes: skillRoutes,
   tools: skillTools,
   records: [skillRecord],
-  hooks: [removePersonal, listPrompts.handle(prompts), readPrompt.handle(prompt)],
+  hooks: [removePersonalSkills, listPrompts.handle(listSkillPrompts), readPrompt.handle(getSkillPrompt)],
 }

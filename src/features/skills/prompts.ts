@@ -7,7 +7,7 @@ import { invalid } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { users } from '../users/table.ts'
 import { placeholder } from './placeholders.ts'
-import { find, visibleTo } from './service.ts'
+import { findSkill, visibleTo } from './service.ts'
 import { skills } from './table.ts'
 
 /** A skill as an MCP prompt, which people pick from their agent's menu. */
@@ -23,7 +23,7 @@ interface Prompt {
 /** In characters. An argument can occur a thousand times, so a small request could otherwise get a huge response. */
 const MOST_TEXT = 256 << 10
 
-const visible = {
+const promptColumns = {
   id: skills.id,
   updatedAt: skills.updatedAt,
   slug: skills.slug,
@@ -34,13 +34,13 @@ const visible = {
 }
 
 /** Lists the team's own skills. Public skills of others are left out, so that strangers cannot fill the menu. */
-export const prompts = read(
+export const listSkillPrompts = read(
   'skills.prompts',
   member('skills:read'),
   async (ctx, { cursor }: { cursor?: string }): Promise<{ items: Prompt[]; nextCursor: string | null }> => {
     const page = keyset({ name: skills.name }, skills.id, { cursor, limit: 100 }, { sort: 'name', order: 'asc' })
     const rows = await ctx.db
-      .select(visible)
+      .select(promptColumns)
       .from(skills)
       .leftJoin(users, eq(users.id, skills.createdById))
       .where(page.where(and(eq(skills.organizationId, currentOrganization(ctx.actor)), visibleTo(rightsOf(ctx.actor)))))
@@ -51,14 +51,14 @@ export const prompts = read(
 )
 
 /** Fills in the arguments. A missing one keeps its placeholder, so that the agent asks for it. */
-export const prompt = read(
+export const getSkillPrompt = read(
   'skills.prompt',
   member('skills:read'),
   async (
     ctx,
     { ref, given }: { ref: string; given: Readonly<Record<string, string>> },
   ): Promise<Omit<Prompt, 'arguments'> & { text: string }> => {
-    const { slug, name, description, content, createdById } = await find(ctx, ref)
+    const { slug, name, description, content, createdById } = await findSkill(ctx, ref)
     const [author] = createdById
       ? await ctx.db.select({ name: users.name }).from(users).where(eq(users.id, createdById))
       : []

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { personal, type RecordKind } from '../../records/kind.ts'
+import { personalOwner, type RecordKind } from '../../records/kind.ts'
 import { skillDeleted } from './events.ts'
 import * as service from './service.ts'
 import { skillSync } from './sync.ts'
@@ -18,7 +18,7 @@ export const skillRecord: RecordKind<Ctx> = {
   search: {
     text: sql`concat_ws(e'\n\n', ${skills.description}, ${skills.content})`,
     tags: skills.tags,
-    userId: personal(skills),
+    userId: personalOwner(skills),
   },
   resource: {
     title: 'Skill',

@@ -1,4 +1,4 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted, object, text } from '../../schema.ts'
 import { PublicSkill, Skill, SkillCreate, SkillDetail, SkillPage, SkillPatch, SkillQuery, SkillRef } from './schema.ts'
 import * as skills from './service.ts'
@@ -10,11 +10,15 @@ export const skillRoutes = (http: Http) =>
       query: SkillQuery,
       response: SkillPage,
     })
-    .post('/api/skills', async ({ ctx, body, set }) => created(set, '/api/skills', await skills.create(ctx, body)), {
-      ...on(skills.create, 'Create a skill'),
-      body: SkillCreate,
-      response: { 201: Skill },
-    })
+    .post(
+      '/api/skills',
+      async ({ ctx, body, set }) => respondCreated(set, '/api/skills', await skills.create(ctx, body)),
+      {
+        ...on(skills.create, 'Create a skill'),
+        body: SkillCreate,
+        response: { 201: Skill },
+      },
+    )
     .get('/api/skills/public/:slug', ({ ctx, params }) => skills.getPublic(ctx, params), {
       ...on(skills.getPublic, 'Read a public skill'),
       params: object({ slug: text(80, { example: 'review-a-migration-x7k2p9' }) }),

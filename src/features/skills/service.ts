@@ -1,32 +1,32 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { anyone, member, memberOrAlone, ofTeam, permissionOf, type Refusal, refusalOf } from '../../auth/policy.ts'
+import { anyone, member, memberOrAlone, permissionOf, type Refusal, ruleRefusal, wholeTeam } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf, hasAll, idList, matches } from '../../db/columns.ts'
 import { prepare } from '../../db/session.ts'
 import { AppError, invalid } from '../../errors.ts'
-import { nameMoved } from '../../records/changed.ts'
 import { keyset } from '../../records/page.ts'
-import { changeVersioned } from '../../records/rows.ts'
+import { updateVersioned } from '../../records/rows.ts'
 import { type Scope, scopes } from '../../records/scopes.ts'
+import { emitMoved } from '../../records/synced-changes.ts'
 import { slugify } from '../../text/text.ts'
 import {
+  findPublicRow,
   findShared,
   findToRestore,
   listShared,
-  partsOf,
-  placeOf,
-  publicOne,
+  ownerFor,
   requireWriter,
+  scopeConditions,
   visibleTo as sharedVisibleTo,
   teamScopes,
   writerRefusal,
 } from '../organizations/sharing.ts'
 import { skillCreated, skillDeleted, skillRestored, skillUpdated } from './events.ts'
-import { isNamedByProject } from './named.ts'
 import { placeholdersIn } from './placeholders.ts'
+import { isNamedByProject } from './project-skills.ts'
 import {
   CONTENT_BYTES,
   type PublicSkill,
@@ -40,7 +40,7 @@ import {
 } from './schema.ts'
 import { skillCalls, skills } from './table.ts'
 
-const listed = {
+const skillItemColumns = {
   id: skills.id,
   createdAt: skills.createdAt,
   updatedAt: skills.updatedAt,
@@ -53,31 +53,31 @@ const listed = {
   tags: skills.tags,
   scope: skills.scope,
 }
-export const visible = { ...listed, content: skills.content }
+export const skillColumns = { ...skillItemColumns, content: skills.content }
 
-const changing = ofTeam(memberOrAlone('skills:write'))
+const skillWriteRule = wholeTeam(memberOrAlone('skills:write'))
 
 /** Finds a skill by id, slug or unique id prefix. */
-export const find = (ctx: Ctx, ref: string): Promise<Skill> =>
-  findShared(ctx, skills, visible, { noun: 'skill', ref, visible: visibleTo(rightsOf(ctx.actor)) })
+export const findSkill = (ctx: Ctx, ref: string): Promise<Skill> =>
+  findShared(ctx, skills, skillColumns, { noun: 'skill', ref, visible: visibleTo(rightsOf(ctx.actor)) })
 
 /** A credential that is limited to projects sees only skills that these projects name (`settings.skills`). */
 export const visibleTo = (rights: Rights): SQL => sharedVisibleTo(skills, rights, isNamedByProject)
 
 /** Returns those of these skills that exist and that the caller sees, in no particular order. */
-export const byIds = (ctx: Ctx, ids: readonly string[]): Promise<SkillItem[]> =>
+export const findSkillsByIds = (ctx: Ctx, ids: readonly string[]): Promise<SkillItem[]> =>
   ctx.db
-    .select(listed)
+    .select(skillItemColumns)
     .from(skills)
     .where(and(anyOf(skills.id, idList(ids)), visibleTo(rightsOf(ctx.actor))))
 
-async function page(ctx: Ctx, query: SkillQuery, from: readonly Scope[]): Promise<SkillPage> {
+async function listPage(ctx: Ctx, query: SkillQuery, from: readonly Scope[]): Promise<SkillPage> {
   const sort = { updatedAt: skills.updatedAt, createdAt: skills.createdAt, name: skills.name }
   const found = await listShared<SkillItem>(ctx, skills, {
-    columns: listed,
+    columns: skillItemColumns,
     visible: visibleTo(rightsOf(ctx.actor)),
     page: keyset(sort, skills.id, query, { sort: 'updatedAt' }),
-    parts: partsOf(ctx, skills, from),
+    parts: scopeConditions(ctx, skills, from),
     filters: [
       query.scope && eq(skills.scope, query.scope),
       hasAll(skills.tags, query.tag),
@@ -85,13 +85,16 @@ async function page(ctx: Ctx, query: SkillQuery, from: readonly Scope[]): Promis
     ],
     total: query.total,
   })
-  return { ...found, can: { create: permissionOf(refusalOf(ctx.actor, changing, 'skills.create', ctx.app.clock)) } }
+  return {
+    ...found,
+    can: { create: permissionOf(ruleRefusal(ctx.actor, skillWriteRule, 'skills.create', ctx.app.clock)) },
+  }
 }
 
 /** Returns what the caller may do with a skill, for surfaces that offer actions. */
-const can = (ctx: Ctx, skill: Skill): SkillDetail['can'] => {
+const skillPermissions = (ctx: Ctx, skill: Skill): SkillDetail['can'] => {
   const ask = (action: 'update' | 'remove') =>
-    refusalOf(ctx.actor, changing, `skills.${action}`, ctx.app.clock) ?? writerRefusal(ctx, 'skill', skill)
+    ruleRefusal(ctx.actor, skillWriteRule, `skills.${action}`, ctx.app.clock) ?? writerRefusal(ctx, 'skill', skill)
   const update = ask('update')
   const move = (scope: Scope) => permissionOf(update ?? moveRefusal(ctx, skill, scope))
   return {
@@ -106,7 +109,7 @@ const can = (ctx: Ctx, skill: Skill): SkillDetail['can'] => {
 /** Returns why the caller may not give a skill this scope, or undefined. */
 function moveRefusal(ctx: Ctx, skill: Skill, scope: Scope): Refusal | undefined {
   try {
-    return writerRefusal(ctx, 'skill', { ...skill, ...placeOf(ctx, 'skill', scope, skill) })
+    return writerRefusal(ctx, 'skill', { ...skill, ...ownerFor(ctx, 'skill', scope, skill) })
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     return { code: error.code, detail: error.message }
@@ -117,22 +120,22 @@ function moveRefusal(ctx: Ctx, skill: Skill, scope: Scope): Refusal | undefined 
 export const list = read(
   'skills.list',
   memberOrAlone('skills:read'),
-  (ctx, query: SkillQuery): Promise<SkillPage> => page(ctx, query, query.scope ? [query.scope] : scopes),
+  (ctx, query: SkillQuery): Promise<SkillPage> => listPage(ctx, query, query.scope ? [query.scope] : scopes),
 )
 
 /** Lists the current team's own skills, including those it made public. */
 export const listInTeam = read(
   'skills.listInTeam',
   member('skills:read'),
-  (ctx, query: SkillQuery): Promise<SkillPage> => page(ctx, query, teamScopes(ctx.actor)),
+  (ctx, query: SkillQuery): Promise<SkillPage> => listPage(ctx, query, teamScopes(ctx.actor)),
 )
 
 export const get = read(
   'skills.get',
   memberOrAlone('skills:read'),
   async (ctx, { ref }: { ref: string }): Promise<SkillDetail> => {
-    const skill = await find(ctx, ref)
-    return { ...skill, can: can(ctx, skill) }
+    const skill = await findSkill(ctx, ref)
+    return { ...skill, can: skillPermissions(ctx, skill) }
   },
 )
 
@@ -157,12 +160,12 @@ export const getOrList = read(
   member('skills:read'),
   async (ctx, { ref }: { ref?: string }): Promise<Skill | SkillPage> => {
     if (ref !== undefined) {
-      const skill = await find(ctx, ref)
+      const skill = await findSkill(ctx, ref)
       if (isOfOthers(ctx, skill)) await countCall(ctx.db, { id: skill.id })
       return skill
     }
-    const own = await page(ctx, { limit: FOUND }, teamScopes(ctx.actor))
-    const all = await page(ctx, { limit: FOUND, total: true }, [...teamScopes(ctx.actor), 'public'])
+    const own = await listPage(ctx, { limit: FOUND }, teamScopes(ctx.actor))
+    const all = await listPage(ctx, { limit: FOUND, total: true }, [...teamScopes(ctx.actor), 'public'])
     const known = new Set(own.items.map(({ id }) => id))
     const others = all.items.filter(({ id }) => !known.has(id))
     return { items: [...own.items, ...others].slice(0, FOUND), nextCursor: null, total: all.total }
@@ -171,14 +174,14 @@ export const getOrList = read(
 
 export const create = write(
   'skills.create',
-  changing,
+  skillWriteRule,
   async (ctx, input: SkillCreate & { id?: string }): Promise<Skill> => {
     checkContent(input.content)
     const [skill] = await ctx.db
       .insert(skills)
       .values({
         id: input.id,
-        ...placeOf(ctx, 'skill', input.scope),
+        ...ownerFor(ctx, 'skill', input.scope),
         createdById: userIdOf(ctx.actor),
         name: input.name.trim(),
         slug: `${slugify(input.name) || 'skill'}-${randomTail()}`,
@@ -189,27 +192,27 @@ export const create = write(
         createdAt: ctx.now,
         updatedAt: ctx.now,
       })
-      .returning(visible)
+      .returning(skillColumns)
     if (!skill) throw new Error('insert returned nothing')
-    ctx.emit(skillCreated, about(skill))
+    ctx.emit(skillCreated, skillEvent(skill))
     return skill
   },
 )
 
 export const update = write(
   'skills.update',
-  changing,
+  skillWriteRule,
   async (ctx, { ref, ...patch }: SkillPatch & { ref: string }): Promise<Skill> => {
-    const before = await writable(ctx, ref)
+    const before = await findWritableSkill(ctx, ref)
     checkContent(patch.content)
-    const place = patch.scope === undefined ? {} : placeOf(ctx, 'skill', patch.scope, before)
+    const place = patch.scope === undefined ? {} : ownerFor(ctx, 'skill', patch.scope, before)
     // The caller must also be allowed to write in the new scope, so that they can undo the change.
     requireWriter(ctx, 'skill', { ...before, ...place })
     const name = patch.name === undefined ? {} : { name: patch.name.trim() }
     const content = patch.content === undefined ? {} : { placeholders: placeholdersIn(patch.content) }
-    const after = await change(ctx, before, { ...patch, ...name, ...content, ...place })
-    ctx.emit(skillUpdated, about(after, { fields: Object.keys(patch) }))
-    nameMoved(ctx, 'skill', after.id, about(before), about(after))
+    const after = await changeSkill(ctx, before, { ...patch, ...name, ...content, ...place })
+    ctx.emit(skillUpdated, skillEvent(after, { fields: Object.keys(patch) }))
+    emitMoved(ctx, 'skill', after.id, skillEvent(before), skillEvent(after))
     return after
   },
   { versioned: true },
@@ -217,10 +220,10 @@ export const update = write(
 
 export const remove = write(
   'skills.remove',
-  changing,
+  skillWriteRule,
   async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
-    const before = await writable(ctx, ref)
-    ctx.emit(skillDeleted, about(await change(ctx, before, { deletedAt: ctx.now })))
+    const before = await findWritableSkill(ctx, ref)
+    ctx.emit(skillDeleted, skillEvent(await changeSkill(ctx, before, { deletedAt: ctx.now })))
     return { id: before.id, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -228,19 +231,19 @@ export const remove = write(
 
 export const restore = write(
   'skills.restore',
-  changing,
+  skillWriteRule,
   async (ctx, { ref }: { ref: string }): Promise<Skill> => {
-    const { row: before, deletedAt } = await findToRestore<Skill>(ctx, skills, visible, 'skill', ref, skillDeleted)
+    const { row: before, deletedAt } = await findToRestore<Skill>(ctx, skills, skillColumns, 'skill', ref, skillDeleted)
     checkVersion(ctx, before)
     if (deletedAt === null) return before
-    const after = await change(ctx, before, { deletedAt: null })
-    ctx.emit(skillRestored, about(after))
+    const after = await changeSkill(ctx, before, { deletedAt: null })
+    ctx.emit(skillRestored, skillEvent(after))
     return after
   },
   { idempotent: true, versioned: true },
 )
 
-const published = {
+const publicSkillColumns = {
   name: skills.name,
   slug: skills.slug,
   description: skills.description,
@@ -253,26 +256,27 @@ const published = {
 export const getPublic = read(
   'skills.getPublic',
   anyone,
-  (ctx, { slug }: { slug: string }): Promise<PublicSkill> => publicOne(ctx, skills, published, 'skill', slug),
+  (ctx, { slug }: { slug: string }): Promise<PublicSkill> =>
+    findPublicRow(ctx, skills, publicSkillColumns, 'skill', slug),
 )
 
-async function writable(ctx: Ctx, ref: string): Promise<Skill> {
-  const found = await find(ctx, ref)
+async function findWritableSkill(ctx: Ctx, ref: string): Promise<Skill> {
+  const found = await findSkill(ctx, ref)
   requireWriter(ctx, 'skill', found)
   checkVersion(ctx, found)
   return found
 }
 
-const change = (ctx: Ctx, before: Skill, set: Partial<typeof skills.$inferInsert>): Promise<Skill> =>
-  changeVersioned(ctx, skills, {
-    columns: visible,
+const changeSkill = (ctx: Ctx, before: Skill, set: Partial<typeof skills.$inferInsert>): Promise<Skill> =>
+  updateVersioned(ctx, skills, {
+    columns: skillColumns,
     before,
     set,
     what: 'this skill',
-    again: () => find(ctx, before.id),
+    again: () => findSkill(ctx, before.id),
   })
 
-const about = <D extends object>(skill: Skill, data?: D) => ({
+const skillEvent = <D extends object>(skill: Skill, data?: D) => ({
   subjectId: skill.id,
   organizationId: skill.organizationId,
   userId: skill.organizationId ? null : skill.createdById,

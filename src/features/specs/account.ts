@@ -3,7 +3,7 @@ import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
 import { specVersions } from './table.ts'
 
 /** Removes the name of a deleted account from spec versions; the versions stay. */
-export const withoutAuthor = accountRemoved.handle(async (ctx, { userId }) => {
+export const removeSpecAuthor = accountRemoved.handle(async (ctx, { userId }) => {
   await ctx.db
     .update(specVersions)
     .set({ authorId: null, authorName: FORMER_USER })

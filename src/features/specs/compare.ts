@@ -21,8 +21,12 @@ interface Hunk {
 }
 
 /** Returns a unified diff. If the texts differ too much, one replacement spans the first to the last change. */
-export async function changeOf(before: string, after: string, names: { from: string; to: string }): Promise<Change> {
-  const hunks = before === after ? [] : ((await finely(before, after)) ?? [roughly(before, after)])
+export async function compareTexts(
+  before: string,
+  after: string,
+  names: { from: string; to: string },
+): Promise<Change> {
+  const hunks = before === after ? [] : ((await diffFinely(before, after)) ?? [diffRoughly(before, after)])
   const text = hunks.map((h) => `@@ -${h.oldStart},${h.oldLines} +${h.newStart},${h.newLines} @@\n${h.text}`)
   return {
     added: hunks.reduce((sum, hunk) => sum + hunk.added, 0),
@@ -32,7 +36,7 @@ export async function changeOf(before: string, after: string, names: { from: str
 }
 
 /** Compares small changes at once; larger ones in steps that let other work run. */
-async function finely(before: string, after: string): Promise<Hunk[] | undefined> {
+async function diffFinely(before: string, after: string): Promise<Hunk[] | undefined> {
   if (linesIn(before) > MOST_LINES || linesIn(after) > MOST_LINES) return undefined
   const { structuredPatch } = await import('diff')
   const quick = structuredPatch('', '', before, after, '', '', { context: CONTEXT, maxEditLength: AT_ONCE })
@@ -60,11 +64,11 @@ const linesIn = (text: string): number => {
 }
 
 /** Returns the lines, each of which ends with a line feed, with a mark before each. */
-const marked = (lines: string, mark: string): string[] =>
+const prefixLines = (lines: string, mark: string): string[] =>
   lines === '' ? [] : [mark + lines.slice(0, -1).replaceAll('\n', `\n${mark}`)]
 
 /** Works on whole texts, because splitting a hundred thousand lines takes too long. */
-function roughly(before: string, after: string): Hunk {
+function diffRoughly(before: string, after: string): Hunk {
   const [a, b] = [before, after].map((text) => `${text.replace(/\n$/, '')}\n`) as [string, string]
   const head = commonHead(a, b)
   const tail = commonTail(a, b, head)
@@ -81,7 +85,12 @@ function roughly(before: string, after: string): Hunk {
     newLines: around + linesIn(added),
     added: linesIn(added),
     removed: linesIn(removed),
-    text: [...marked(context, ' '), ...marked(removed, '-'), ...marked(added, '+'), ...marked(kept, ' ')].join('\n'),
+    text: [
+      ...prefixLines(context, ' '),
+      ...prefixLines(removed, '-'),
+      ...prefixLines(added, '+'),
+      ...prefixLines(kept, ' '),
+    ].join('\n'),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Feature } from '../../feature.ts'
-import { withoutAuthor } from './account.ts'
+import { removeSpecAuthor } from './account.ts'
 import * as events from './events.ts'
 import { specRecord } from './record.ts'
 import { specRoutes } from './routes.ts'
@@ -10,5 +10,5 @@ export const specs: Feature = {
   routes: specRoutes,
   tools: specTools,
   records: [specRecord],
-  hooks: [withoutAuthor],
+  hooks: [removeSpecAuthor],
 }

@@ -1,4 +1,4 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { int, object, optional, text } from '../../schema.ts'
 import {
   CompareQuery,
@@ -14,7 +14,7 @@ import {
   VersionQuery,
 } from './schema.ts'
 import * as specs from './service.ts'
-import { compare, versions } from './versions.ts'
+import { compareVersions, listVersions } from './versions.ts'
 
 const byRef = object({ id: text(100, { minLength: 1, description: 'Id, slug or id prefix', example: 'folder-lock' }) })
 
@@ -25,11 +25,15 @@ export const specRoutes = (http: Http) =>
       query: SpecQuery,
       response: SpecPage,
     })
-    .post('/api/specs', async ({ ctx, body, set }) => created(set, '/api/specs', await specs.create(ctx, body)), {
-      ...on(specs.create, 'Create a spec'),
-      body: SpecCreate,
-      response: { 201: Spec },
-    })
+    .post(
+      '/api/specs',
+      async ({ ctx, body, set }) => respondCreated(set, '/api/specs', await specs.create(ctx, body)),
+      {
+        ...on(specs.create, 'Create a spec'),
+        body: SpecCreate,
+        response: { 201: Spec },
+      },
+    )
     .get('/api/specs/:id', ({ ctx, params, query }) => specs.get(ctx, { ref: params.id, ...query }), {
       ...on(specs.get, 'Get a spec, as it is or at a version'),
       params: byRef,
@@ -42,14 +46,14 @@ export const specRoutes = (http: Http) =>
       body: SpecPatch,
       response: SpecUpdated,
     })
-    .get('/api/specs/:id/versions', ({ ctx, params, query }) => versions(ctx, { ...query, ref: params.id }), {
-      ...on(versions, 'List the versions of a spec, newest first'),
+    .get('/api/specs/:id/versions', ({ ctx, params, query }) => listVersions(ctx, { ...query, ref: params.id }), {
+      ...on(listVersions, 'List the versions of a spec, newest first'),
       params: byRef,
       query: VersionQuery,
       response: SpecVersions,
     })
-    .get('/api/specs/:id/compare', ({ ctx, params, query }) => compare(ctx, { ref: params.id, ...query }), {
-      ...on(compare, 'Get what changed between two versions'),
+    .get('/api/specs/:id/compare', ({ ctx, params, query }) => compareVersions(ctx, { ref: params.id, ...query }), {
+      ...on(compareVersions, 'Get what changed between two versions'),
       params: byRef,
       query: CompareQuery,
       response: Comparison,

@@ -4,7 +4,7 @@ import { currentOrganization } from '../../auth/actor.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
-import { byReference, idStarts } from '../../records/rows.ts'
+import { findByReference, idStartsWith } from '../../records/rows.ts'
 import { defaultProject } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import { projects as projectTable } from '../projects/table.ts'
@@ -12,7 +12,7 @@ import type { Spec } from './schema.ts'
 import { specs } from './table.ts'
 
 /** Columns of list items. */
-export const listed = {
+export const specItemColumns = {
   id: specs.id,
   createdAt: specs.createdAt,
   updatedAt: specs.updatedAt,
@@ -24,25 +24,25 @@ export const listed = {
   slug: specs.slug,
   status: specs.status,
 }
-export const visible = { ...listed, content: specs.content }
+export const specColumns = { ...specItemColumns, content: specs.content }
 
-export const live = isNull(specs.deletedAt)
+export const isLiveSpec = isNull(specs.deletedAt)
 /** A spec is visible to everyone who sees its project. The query must join the table of projects. */
-export const visibleTo = (rights: Rights): SQL => and(live, projects.visibleTo(rights))
-export const withProject = sql`${specs} join ${projectTable} on ${projectTable.id} = ${specs.projectId}`
+export const visibleTo = (rights: Rights): SQL => and(isLiveSpec, projects.visibleTo(rights))
+export const specsWithProject = sql`${specs} join ${projectTable} on ${projectTable.id} = ${specs.projectId}`
 
 /** Finds a spec by id, slug or the unique beginning of its id. `within`: looks for slugs in this project. */
-export async function find(ctx: Ctx, ref: string, within?: { id: string }): Promise<Spec> {
+export async function findSpec(ctx: Ctx, ref: string, within?: { id: string }): Promise<Spec> {
   const rights = rightsOf(ctx.actor)
   const select = (match: SQL | undefined) =>
     ctx.db
-      .select(visible)
+      .select(specColumns)
       .from(specs)
       .innerJoin(projectTable, eq(projectTable.id, specs.projectId))
       .where(and(match, visibleTo(rights)))
       .$dynamic()
   const here = within ? eq(specs.projectId, within.id) : eq(specs.organizationId, currentOrganization(ctx.actor))
-  const found = await byReference<Spec>(ref, {
+  const found = await findByReference<Spec>(ref, {
     id: (id) => select(eq(specs.id, id)),
     name: async (slug) => {
       const found = await select(and(here, eq(specs.slug, slug.toLowerCase()))).limit(5)
@@ -57,13 +57,13 @@ export async function find(ctx: Ctx, ref: string, within?: { id: string }): Prom
         )
       return own
     },
-    prefix: (prefix) => select(and(here, idStarts(specs.id, prefix))).limit(2),
+    prefix: (prefix) => select(and(here, idStartsWith(specs.id, prefix))).limit(2),
   })
   if (!found) throw notFound('spec', ref)
   return found
 }
 
-export const about = <D extends object>(spec: Spec, data?: D) => ({
+export const specEvent = <D extends object>(spec: Spec, data?: D) => ({
   subjectId: spec.id,
   organizationId: spec.organizationId,
   projectId: spec.projectId,

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { Party } from '../../records/party.ts'
+import { UserOrAgent } from '../../records/user-or-agent.ts'
 import {
   id,
   instant,
@@ -52,7 +52,7 @@ export const SpecVersion = object({
   title: name,
   status: oneOf(statuses),
   message: nullable(message),
-  author: Party,
+  author: UserOrAgent,
   createdAt: instant(),
 })
 export type SpecVersion = Static<typeof SpecVersion>

@@ -1,23 +1,23 @@
 import { eq, sql } from 'drizzle-orm'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { member, refuse } from '../../auth/policy.ts'
+import { member, throwIfRefused } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { matches, newId } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { changeVersioned } from '../../records/rows.ts'
-import { slugify, untaken } from '../../text/text.ts'
-import { linkedWith } from '../links/linked.ts'
-import { filteredProject, type ProjectFilter } from '../projects/current.ts'
-import { takeTurns } from '../projects/names.ts'
+import { updateVersioned } from '../../records/rows.ts'
+import { slugify, uniqueSlug } from '../../text/text.ts'
+import { linkedRecords } from '../links/linked-records.ts'
+import { type ProjectFilter, projectFilterWithProject } from '../projects/current.ts'
+import { lockTeam } from '../projects/names.ts'
 import * as projects from '../projects/rows.ts'
 import { projects as projectTable } from '../projects/table.ts'
-import { projectFor } from '../tasks/places.ts'
+import { findPlanningProject } from '../tasks/places.ts'
 import { specCreated, specUpdated } from './events.ts'
-import { archivedRefusal, can, canCreate, changing } from './refusals.ts'
-import { about, find, listed, live, visibleTo, withProject } from './rows.ts'
+import { archivedRefusal, canCreate, specPermissions, specWriteRule } from './refusals.ts'
+import { findSpec, isLiveSpec, specEvent, specItemColumns, specsWithProject, visibleTo } from './rows.ts'
 import {
   CONTENT_BYTES,
   type Spec,
@@ -30,7 +30,7 @@ import {
   type SpecUpdated,
 } from './schema.ts'
 import { specs } from './table.ts'
-import { compare, keepVersion, versionOf } from './versions.ts'
+import { compareVersions, storeVersion, versionOf } from './versions.ts'
 
 const orders = { updatedAt: specs.updatedAt, createdAt: specs.createdAt }
 
@@ -40,7 +40,7 @@ export const list = read(
   member('specs:read'),
   async (ctx, query: SpecQuery & ProjectFilter): Promise<SpecPage> => {
     const page = keyset(orders, specs.id, query, { sort: 'updatedAt' })
-    const { id: projectId, project } = await filteredProject(ctx, query)
+    const { id: projectId, project } = await projectFilterWithProject(ctx, query)
     const filters = and(
       visibleTo(rightsOf(ctx.actor)),
       projectId ? eq(specs.projectId, projectId) : eq(specs.organizationId, currentOrganization(ctx.actor)),
@@ -48,13 +48,13 @@ export const list = read(
       query.search ? matches(specs.search, query.search) : undefined,
     )
     const rows: SpecItem[] = await ctx.db
-      .select(listed)
+      .select(specItemColumns)
       .from(specs)
       .innerJoin(projectTable, eq(projectTable.id, specs.projectId))
       .where(page.where(filters))
       .orderBy(...page.orderBy)
       .limit(page.limit)
-    const total = query.total ? await ctx.db.$count(withProject, filters) : undefined
+    const total = query.total ? await ctx.db.$count(specsWithProject, filters) : undefined
     return { ...page.page(rows, total), can: { create: canCreate(ctx, project) } }
   },
 )
@@ -64,8 +64,8 @@ export const get = read(
   'specs.get',
   member('specs:read'),
   async (ctx, { ref, version }: { ref: string; version?: number }): Promise<SpecDetail> => {
-    const found = await find(ctx, ref)
-    const spec = { ...found, links: await linkedWith(ctx, found), can: await can(ctx, found) }
+    const found = await findSpec(ctx, ref)
+    const spec = { ...found, links: await linkedRecords(ctx, found), can: await specPermissions(ctx, found) }
     if (version === undefined || version === spec.version) return spec
     const { title, content, status, createdAt } = await versionOf(ctx, spec, version)
     return { ...spec, title, content, status: status as Spec['status'], version, updatedAt: createdAt }
@@ -82,18 +82,18 @@ export const detail = read(
   ): Promise<SpecDetail & { diff?: string }> => {
     const spec = await get(ctx, input)
     if (diffWith === undefined) return spec
-    const { diff } = await compare(ctx, { ref: spec.id, from: diffWith, to: spec.version })
+    const { diff } = await compareVersions(ctx, { ref: spec.id, from: diffWith, to: spec.version })
     return { ...spec, diff }
   },
 )
 
 export const create = write(
   'specs.create',
-  changing,
+  specWriteRule,
   async (ctx, input: SpecCreate & { id?: string }): Promise<Spec> => {
     checkContent(input.content)
-    const project = await projectFor(ctx, input.projectId)
-    await takeTurns(ctx, project.organizationId)
+    const project = await findPlanningProject(ctx, input.projectId)
+    await lockTeam(ctx, project.organizationId)
     const id = input.id ?? newId()
     const status = input.status ?? 'draft'
     const title = input.title.trim()
@@ -109,9 +109,9 @@ export const create = write(
       createdAt: ctx.now,
       updatedAt: ctx.now,
     })
-    const spec = await find(ctx, id)
-    await keepVersion(ctx, spec, input.message)
-    ctx.emit(specCreated, about(spec))
+    const spec = await findSpec(ctx, id)
+    await storeVersion(ctx, spec, input.message)
+    ctx.emit(specCreated, specEvent(spec))
     return spec
   },
 )
@@ -119,27 +119,27 @@ export const create = write(
 /** Every change makes a version. The caller names the version that the change is based on. */
 export const update = flow(
   'specs.update',
-  changing,
+  specWriteRule,
   async (ctx, patch: SpecPatch & { ref: string }, keyed): Promise<SpecUpdated> => {
-    const { made, ...spec } = await revise(keyed, patch)
+    const { made, ...spec } = await reviseSpec(keyed, patch)
     // Outside the transaction, because a comparison can be slow.
     const { added, removed } = made
-      ? await compare(ctx, { ref: spec.id, from: spec.version - 1, to: spec.version })
+      ? await compareVersions(ctx, { ref: spec.id, from: spec.version - 1, to: spec.version })
       : { added: 0, removed: 0 }
     return { ...spec, change: { added, removed } }
   },
   { versioned: true },
 )
 
-export const revise = write(
+export const reviseSpec = write(
   'specs.revise',
-  changing,
+  specWriteRule,
   async (
     ctx,
     { ref, message, baseVersion, ...patch }: SpecPatch & { ref: string },
   ): Promise<Spec & { made: boolean }> => {
     if (patch.content !== undefined) checkContent(patch.content)
-    const before = await find(ctx, ref)
+    const before = await findSpec(ctx, ref)
     await projects.requireWriter(ctx, before, 'Changing this spec')
     // Callers may send either field; if they send both, both have to match.
     checkBase(before, baseVersion ?? ctx.expectedVersion)
@@ -150,19 +150,19 @@ export const revise = write(
       ),
     ) as Partial<Pick<Spec, 'title' | 'content' | 'status'>>
     if (Object.keys(changed).length === 0) return { ...before, made: false }
-    checkMove(before, changed)
-    await changeVersioned(ctx, specs, {
+    checkStatusChange(before, changed)
+    await updateVersioned(ctx, specs, {
       columns: { id: specs.id, version: specs.version },
       before: { id: before.id, version: before.version },
       set: changed,
       what: 'this spec',
-      again: () => find(ctx, before.id),
+      again: () => findSpec(ctx, before.id),
     })
-    const after = await find(ctx, before.id)
-    await keepVersion(ctx, after, message)
+    const after = await findSpec(ctx, before.id)
+    await storeVersion(ctx, after, message)
     ctx.emit(
       specUpdated,
-      about(after, {
+      specEvent(after, {
         fields: Object.keys(changed),
         ...(changed.status && { from: before.status }),
       }),
@@ -181,8 +181,8 @@ function checkBase(current: Spec, base: number | undefined): void {
   throw new AppError('version_mismatch', why, { current })
 }
 
-function checkMove(before: Spec, { status: to }: Partial<Spec>): void {
-  if (to !== 'draft') refuse(archivedRefusal(before))
+function checkStatusChange(before: Spec, { status: to }: Partial<Spec>): void {
+  if (to !== 'draft') throwIfRefused(archivedRefusal(before))
 }
 
 /** Slugs are unique in the team, so that a slug from a list identifies the spec. */
@@ -191,8 +191,8 @@ async function freeSlug(ctx: Ctx, organizationId: string, title: string): Promis
   const rows = await ctx.db
     .select({ slug: specs.slug })
     .from(specs)
-    .where(and(eq(specs.organizationId, organizationId), live, sql`${specs.slug} like ${`${base}%`}`))
-  return untaken(base, new Set(rows.map((r) => r.slug)))
+    .where(and(eq(specs.organizationId, organizationId), isLiveSpec, sql`${specs.slug} like ${`${base}%`}`))
+  return uniqueSlug(base, new Set(rows.map((r) => r.slug)))
 }
 
 function checkContent(content: string): void {

@@ -4,10 +4,10 @@ import { member } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { named, quoted } from '../../text/quoted.ts'
-import { speaker } from '../agents/parties.ts'
-import { changeOf } from './compare.ts'
-import { find } from './rows.ts'
+import { quoteName, quoteText } from '../../text/quoting.ts'
+import { currentUserOrAgent } from '../agents/users-and-agents.ts'
+import { compareTexts } from './compare.ts'
+import { findSpec } from './rows.ts'
 import type { Comparison, Spec, SpecVersions, VersionQuery } from './schema.ts'
 import { specVersions } from './table.ts'
 
@@ -22,15 +22,15 @@ export async function versionOf(ctx: Ctx, spec: Spec, version: number) {
     .from(specVersions)
     .where(and(eq(specVersions.specId, spec.id), eq(specVersions.version, version)))
   if (!found)
-    throw new AppError('not_found', `${quoted(spec.title)} has no version ${version}; it has 1 to ${spec.version}.`)
+    throw new AppError('not_found', `${quoteText(spec.title)} has no version ${version}; it has 1 to ${spec.version}.`)
   return found
 }
 
-export const versions = read(
+export const listVersions = read(
   'specs.versions',
   member('specs:read'),
   async (ctx, { ref, ...query }: VersionQuery & { ref: string }): Promise<SpecVersions> => {
-    const { id, version } = await find(ctx, ref)
+    const { id, version } = await findSpec(ctx, ref)
     const page = keyset({ version: specVersions.version }, specVersions.specId, query, { sort: 'version' })
     const rows = await ctx.db
       .select({
@@ -60,21 +60,21 @@ export const versions = read(
   },
 )
 
-export const compare = read(
+export const compareVersions = read(
   'specs.compare',
   member('specs:read'),
   async (ctx, { ref, from, to: other }: { ref: string; from: number; to?: number }): Promise<Comparison> => {
-    const spec = await find(ctx, ref)
+    const spec = await findSpec(ctx, ref)
     const to = other ?? spec.version
     const [a, b] = [await versionOf(ctx, spec, from), await versionOf(ctx, spec, to)]
     const nameOf = (version: number, { title, status }: typeof a) =>
-      `${spec.slug} v${version} (${named(title)}, ${status})`
-    return { from, to, ...(await changeOf(a.content, b.content, { from: nameOf(from, a), to: nameOf(to, b) })) }
+      `${spec.slug} v${version} (${quoteName(title)}, ${status})`
+    return { from, to, ...(await compareTexts(a.content, b.content, { from: nameOf(from, a), to: nameOf(to, b) })) }
   },
 )
 
-export async function keepVersion(ctx: Ctx, spec: Spec, message: string | undefined): Promise<void> {
-  const { type, id, name } = speaker(ctx)
+export async function storeVersion(ctx: Ctx, spec: Spec, message: string | undefined): Promise<void> {
+  const { type, id, name } = currentUserOrAgent(ctx)
   await ctx.db.insert(specVersions).values({
     specId: spec.id,
     version: spec.version,

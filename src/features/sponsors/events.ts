@@ -1,18 +1,18 @@
-import { define, text, texts } from '../../events/catalogue.ts'
+import { defineEvent, text, texts } from '../../events/catalogue.ts'
 
 const ofSponsor = { kind: 'sponsor', feed: 'access' } as const
 
-export const sponsorCreated = define('sponsor.created', {
+export const sponsorCreated = defineEvent('sponsor.created', {
   ...ofSponsor,
   description: 'A sponsor was added',
   data: { name: text },
 })
-export const sponsorUpdated = define('sponsor.updated', {
+export const sponsorUpdated = defineEvent('sponsor.updated', {
   ...ofSponsor,
   description: 'A sponsor was changed',
   data: { name: text, fields: texts },
 })
-export const sponsorDeleted = define('sponsor.deleted', {
+export const sponsorDeleted = defineEvent('sponsor.deleted', {
   ...ofSponsor,
   deletes: true,
   description: 'A sponsor was deleted',

@@ -1,9 +1,9 @@
 import { notFound } from '../../errors.ts'
-import type { SitePageOf } from '../../feature.ts'
+import type { SitePageRenderer } from '../../feature.ts'
 import { html } from '../../pages/pages.ts'
 import { sponsorLink } from '../../pages/site-page.ts'
-import { footerSponsors, framed } from '../site/frame.ts'
-import { served } from '../site/serve.ts'
+import { footerSponsors, renderPage } from '../site/frame.ts'
+import { servePage } from '../site/serve.ts'
 import type { PublicSponsorList } from './schema.ts'
 import { listPublic } from './service.ts'
 
@@ -17,8 +17,8 @@ const entry = ({ name, url, description, logo }: PublicSponsor): string =>
   `<li>${logo ? `<p class="logo">${sponsorLink({ name, url, logo })}</p>` : ''}
 <h3>${sponsorLink({ name, url, logo: null })}</h3>${description ? `<p>${html(description)}</p>` : ''}</li>`
 
-const page: SitePageOf = (ctx, request) =>
-  served(ctx, request, async () => {
+const page: SitePageRenderer = (ctx, request) =>
+  servePage(ctx, request, async () => {
     const { items } = await listPublic(ctx, {})
     if (items.length === 0) throw notFound('page', 'sponsors')
     const tiers = [...Map.groupBy(items, ({ tier }) => tier)].map(
@@ -26,7 +26,7 @@ const page: SitePageOf = (ctx, request) =>
         `<h2>${tier[0]?.toUpperCase()}${tier.slice(1)}</h2><ul class="posts">${members.map(entry).join('')}</ul>`,
     )
     const body = `<h1>Sponsors</h1><p class="lead">They support this site.</p>${tiers.join('')}`
-    return { body: await framed(ctx, { title: 'Sponsors', path: '/sponsors', body }) }
+    return { body: await renderPage(ctx, { title: 'Sponsors', path: '/sponsors', body }) }
   })
 
 export const sponsorPages = { '/sponsors': page }

@@ -1,4 +1,4 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
 import { PublicSponsorList, Sponsor, SponsorCreate, SponsorPage, SponsorPatch, SponsorQuery } from './schema.ts'
 import * as sponsors from './service.ts'
@@ -14,7 +14,7 @@ export const sponsorRoutes = (http: Http) =>
     })
     .post(
       '/api/admin/sponsors',
-      async ({ ctx, body, set }) => created(set, '/api/admin/sponsors', await sponsors.create(ctx, body)),
+      async ({ ctx, body, set }) => respondCreated(set, '/api/admin/sponsors', await sponsors.create(ctx, body)),
       { ...on(sponsors.create, 'Add a sponsor'), body: SponsorCreate, response: { 201: Sponsor } },
     )
     .put('/api/admin/sponsors/:id', ({ ctx, params, body }) => sponsors.update(ctx, { ...body, ...params }), {

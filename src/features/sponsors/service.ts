@@ -5,14 +5,14 @@ import { contains } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { changeVersioned } from '../../records/rows.ts'
+import { updateVersioned } from '../../records/rows.ts'
 import { visibleText } from '../../text/text.ts'
 import { requireSitePicture } from '../uploads/site.ts'
 import { sponsorCreated, sponsorDeleted, sponsorUpdated } from './events.ts'
 import type { PublicSponsorList, Sponsor, SponsorCreate, SponsorPage, SponsorPatch, SponsorQuery } from './schema.ts'
 import { sponsors, tiers } from './table.ts'
 
-const visible = {
+const sponsorColumns = {
   id: sponsors.id,
   createdAt: sponsors.createdAt,
   updatedAt: sponsors.updatedAt,
@@ -26,16 +26,16 @@ const visible = {
   logoId: sponsors.logoId,
 }
 
-async function find(ctx: Ctx, id: string): Promise<Sponsor> {
+async function findSponsor(ctx: Ctx, id: string): Promise<Sponsor> {
   const [found] = await ctx.db
-    .select(visible)
+    .select(sponsorColumns)
     .from(sponsors)
     .where(and(eq(sponsors.id, id), isNull(sponsors.deletedAt)))
   if (!found) throw notFound('sponsor', id)
   return found
 }
 
-const clean = <T extends SponsorPatch>(input: T): T => ({
+const cleanSponsor = <T extends SponsorPatch>(input: T): T => ({
   ...input,
   ...(input.name !== undefined && { name: visibleText(input.name).trim() }),
   ...(input.description && { description: visibleText(input.description) }),
@@ -46,7 +46,7 @@ export const list = read('sponsors.list', admin, async (ctx, query: SponsorQuery
   const page = keyset(orders, sponsors.id, query, { sort: 'createdAt' })
   const filters = and(isNull(sponsors.deletedAt), query.search ? contains(sponsors.name, query.search) : undefined)
   const rows = await ctx.db
-    .select(visible)
+    .select(sponsorColumns)
     .from(sponsors)
     .where(page.where(filters))
     .orderBy(...page.orderBy)
@@ -58,8 +58,8 @@ export const create = write('sponsors.create', admin, async (ctx, input: Sponsor
   if (input.logoId) await requireSitePicture(ctx, input.logoId)
   const [made] = await ctx.db
     .insert(sponsors)
-    .values({ tier: 'bronze', ...clean(input), createdAt: ctx.now, updatedAt: ctx.now })
-    .returning(visible)
+    .values({ tier: 'bronze', ...cleanSponsor(input), createdAt: ctx.now, updatedAt: ctx.now })
+    .returning(sponsorColumns)
   if (!made) throw new Error('insert returned nothing')
   ctx.emit(sponsorCreated, { subjectId: made.id, data: { name: made.name } })
   return made
@@ -69,15 +69,15 @@ export const update = write(
   'sponsors.update',
   admin,
   async (ctx, { id, ...patch }: SponsorPatch & { id: string }): Promise<Sponsor> => {
-    const before = await find(ctx, id)
+    const before = await findSponsor(ctx, id)
     checkVersion(ctx, before)
     if (patch.logoId) await requireSitePicture(ctx, patch.logoId)
-    const after = await changeVersioned(ctx, sponsors, {
-      columns: visible,
+    const after = await updateVersioned(ctx, sponsors, {
+      columns: sponsorColumns,
       before,
-      set: clean(patch),
+      set: cleanSponsor(patch),
       what: 'this sponsor',
-      again: () => find(ctx, id),
+      again: () => findSponsor(ctx, id),
     })
     ctx.emit(sponsorUpdated, { subjectId: id, data: { name: after.name, fields: Object.keys(patch) } })
     return after
@@ -89,7 +89,7 @@ export const remove = write(
   'sponsors.remove',
   admin,
   async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
-    const before = await find(ctx, id)
+    const before = await findSponsor(ctx, id)
     checkVersion(ctx, before)
     await ctx.db
       .update(sponsors)
@@ -107,7 +107,7 @@ export const listPublic = read(
   anyone,
   async (ctx, _: Record<string, never>): Promise<PublicSponsorList> => {
     const rows = await ctx.db
-      .select(visible)
+      .select(sponsorColumns)
       .from(sponsors)
       .where(and(eq(sponsors.active, true), isNull(sponsors.deletedAt)))
       .orderBy(asc(sponsors.position), asc(sponsors.name), sponsors.id)

@@ -8,5 +8,5 @@ export const InStory = object({ ...InEpic.properties, storyId: id() })
 export const epicsPath = '/api/projects/:slug/epics'
 export const storiesPath = `${epicsPath}/:epicId/stories` as const
 
-export const at = (path: string, params: Record<string, string>): string =>
+export const fillPath = (path: string, params: Record<string, string>): string =>
   path.replace(/:(\w+)/g, (_all, name: string) => encodeURIComponent(params[name] as string))

@@ -1,7 +1,7 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { ProjectRef } from '../projects/schema.ts'
 import * as epics from './epics.ts'
-import { at, epicsPath, InEpic, InStory, storiesPath } from './paths.ts'
+import { epicsPath, fillPath, InEpic, InStory, storiesPath } from './paths.ts'
 import {
   Epic,
   EpicCreate,
@@ -26,7 +26,7 @@ export const storyRoutes = (http: Http) =>
     .post(
       epicsPath,
       async ({ ctx, params, body, set }) =>
-        created(set, at(epicsPath, params), await epics.createEpic(ctx, { ...body, ...params })),
+        respondCreated(set, fillPath(epicsPath, params), await epics.createEpic(ctx, { ...body, ...params })),
       { ...on(epics.createEpic, 'Create an epic'), params: ProjectRef, body: EpicCreate, response: { 201: Epic } },
     )
     .get(`${epicsPath}/:epicId`, ({ ctx, params }) => epics.getEpic(ctx, params), {
@@ -42,9 +42,9 @@ export const storyRoutes = (http: Http) =>
     })
     .get(
       '/api/projects/:slug/stories',
-      ({ ctx, params, query }) => stories.listOfProject(ctx, { ...query, ...params }),
+      ({ ctx, params, query }) => stories.listProjectStories(ctx, { ...query, ...params }),
       {
-        ...on(stories.listOfProject, 'List the stories of all epics of a project'),
+        ...on(stories.listProjectStories, 'List the stories of all epics of a project'),
         params: ProjectRef,
         query: OutlineQuery,
         response: StoryPage,
@@ -59,7 +59,7 @@ export const storyRoutes = (http: Http) =>
     .post(
       storiesPath,
       async ({ ctx, params, body, set }) =>
-        created(set, at(storiesPath, params), await stories.createStory(ctx, { ...body, ...params })),
+        respondCreated(set, fillPath(storiesPath, params), await stories.createStory(ctx, { ...body, ...params })),
       { ...on(stories.createStory, 'Create a story'), params: InEpic, body: StoryCreate, response: { 201: Story } },
     )
     .get(`${storiesPath}/:storyId`, ({ ctx, params }) => stories.getStory(ctx, params), {

@@ -2,7 +2,7 @@ import { and, eq, isNull } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { notFound } from '../../errors.ts'
 import { hook } from '../../hooks.ts'
-import { changeVersioned } from '../../records/rows.ts'
+import { updateVersioned } from '../../records/rows.ts'
 import { requireOpenProject } from '../projects/refusals.ts'
 import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
@@ -50,8 +50,8 @@ export async function withProgress<R extends { id: string }>(
 }
 
 /** Returns the project; throws if the caller may not plan in it. */
-export async function writable(ctx: Ctx, slug: string): Promise<Project> {
-  const project = await projects.find(ctx, slug)
+export async function findPlannableProject(ctx: Ctx, slug: string): Promise<Project> {
+  const project = await projects.findProject(ctx, slug)
   requireOpenProject(ctx, project, 'Planning in this project')
   return project
 }
@@ -84,12 +84,12 @@ export async function findStory(ctx: Ctx, projectId: string, epicId: string, sto
   return found
 }
 
-export async function storyOf(ctx: Ctx, { slug, epicId, storyId }: StoryPath): Promise<Story> {
-  const project = await projects.find(ctx, slug)
+export async function findStoryByPath(ctx: Ctx, { slug, epicId, storyId }: StoryPath): Promise<Story> {
+  const project = await projects.findProject(ctx, slug)
   return findStory(ctx, project.id, epicId, storyId)
 }
 
-export const about = <D extends object>(row: Epic | Story, data?: D) => ({
+export const storyEvent = <D extends object>(row: Epic | Story, data?: D) => ({
   subjectId: row.id,
   organizationId: row.organizationId,
   projectId: row.projectId,
@@ -97,7 +97,7 @@ export const about = <D extends object>(row: Epic | Story, data?: D) => ({
 })
 
 /** The columns of a new epic or story. */
-export const newRow = (ctx: Ctx, project: Project, input: EpicCreate & { id?: string }) => ({
+export const newStoryRow = (ctx: Ctx, project: Project, input: EpicCreate & { id?: string }) => ({
   id: input.id,
   organizationId: project.organizationId,
   projectId: project.id,
@@ -110,10 +110,10 @@ export const newRow = (ctx: Ctx, project: Project, input: EpicCreate & { id?: st
   updatedAt: ctx.now,
 })
 
-export const trimmed = <T extends { title?: string }>(patch: T): T =>
+export const trimTitle = <T extends { title?: string }>(patch: T): T =>
   patch.title === undefined ? patch : { ...patch, title: patch.title.trim() }
 
-export async function change(
+export async function changeStoryRow(
   ctx: Ctx,
   table: typeof epics | typeof stories,
   { id, version }: Epic | Story,
@@ -121,5 +121,5 @@ export async function change(
   again: () => Promise<object>,
 ): Promise<{ id: string; version: number }> {
   const columns = { id: table.id, version: table.version }
-  return changeVersioned(ctx, table, { columns, before: { id, version }, set, what: 'it', again })
+  return updateVersioned(ctx, table, { columns, before: { id, version }, set, what: 'it', again })
 }

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { priorities, statuses } from '../../records/work.ts'
+import { priorities, statuses } from '../../records/task-states.ts'
 import {
   id,
   int,

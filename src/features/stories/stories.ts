@@ -1,25 +1,25 @@
 import { and, eq, isNull, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
-import { isOpen } from '../../records/open.ts'
+import { openCondition } from '../../records/open.ts'
 import { keyset } from '../../records/page.ts'
-import { lastPosition, positionBehind } from '../../records/positions.ts'
+import { lastPosition, positionAfterSibling } from '../../records/positions.ts'
 import { lockProject } from '../projects/lock.ts'
 import * as projects from '../projects/rows.ts'
 import { storyCreated, storyUpdated } from './events.ts'
 import {
-  about,
-  change,
+  changeStoryRow,
   type EpicPath,
   findEpic,
+  findPlannableProject,
   findStory,
-  newRow,
+  findStoryByPath,
+  newStoryRow,
   type StoryPath,
   storyColumns,
-  storyOf,
-  trimmed,
+  storyEvent,
+  trimTitle,
   withProgress,
-  writable,
 } from './rows.ts'
 import type { OutlineQuery, Story, StoryCreate, StoryPage, StoryPatch } from './schema.ts'
 import { stories } from './table.ts'
@@ -28,7 +28,7 @@ const orders = { position: stories.position, createdAt: stories.createdAt, updat
 
 async function pageOf(ctx: Ctx, within: SQL, query: OutlineQuery, sort: keyof typeof orders): Promise<StoryPage> {
   const page = keyset(orders, stories.id, query, { sort, order: 'asc' })
-  const own = and(within, isNull(stories.deletedAt), isOpen(stories.status, query.open))
+  const own = and(within, isNull(stories.deletedAt), openCondition(stories.status, query.open))
   const rows = await ctx.db
     .select(storyColumns)
     .from(stories)
@@ -42,18 +42,18 @@ export const listStories = read(
   'stories.listStories',
   member('tasks:read'),
   async (ctx, { slug, epicId, ...query }: OutlineQuery & EpicPath): Promise<StoryPage> => {
-    const project = await projects.find(ctx, slug)
+    const project = await projects.findProject(ctx, slug)
     await findEpic(ctx, project.id, epicId)
     return pageOf(ctx, eq(stories.epicId, epicId), query, 'position')
   },
 )
 
 /** Lists the stories of all epics of a project, oldest first: positions only order stories within an epic. */
-export const listOfProject = read(
+export const listProjectStories = read(
   'stories.listOfProject',
   member('tasks:read'),
   async (ctx, { slug, ...query }: OutlineQuery & { slug: string }): Promise<StoryPage> => {
-    const { id } = await projects.find(ctx, slug)
+    const { id } = await projects.findProject(ctx, slug)
     return pageOf(ctx, eq(stories.projectId, id), query, 'createdAt')
   },
 )
@@ -61,23 +61,23 @@ export const listOfProject = read(
 export const getStory = read(
   'stories.getStory',
   member('tasks:read'),
-  (ctx, path: StoryPath): Promise<Story> => storyOf(ctx, path),
+  (ctx, path: StoryPath): Promise<Story> => findStoryByPath(ctx, path),
 )
 
 export const createStory = write(
   'stories.createStory',
   member('tasks:write'),
   async (ctx, { slug, epicId, points, ...input }: StoryCreate & EpicPath & { id?: string }): Promise<Story> => {
-    const project = await writable(ctx, slug)
+    const project = await findPlannableProject(ctx, slug)
     await lockProject(ctx, project.id)
     await findEpic(ctx, project.id, epicId)
     const position = (await lastPosition(ctx, stories, eq(stories.epicId, epicId))) + 1
     const [row] = await ctx.db
       .insert(stories)
-      .values({ ...newRow(ctx, project, input), epicId, points, position })
+      .values({ ...newStoryRow(ctx, project, input), epicId, points, position })
       .returning({ id: stories.id })
     const story = await findStory(ctx, project.id, epicId, (row as { id: string }).id)
-    ctx.emit(storyCreated, about(story))
+    ctx.emit(storyCreated, storyEvent(story))
     return story
   },
 )
@@ -89,16 +89,16 @@ export const updateStory = write(
     ctx,
     { slug, epicId, storyId, after, ...patch }: Omit<StoryPatch, 'epicId'> & StoryPath & { to?: string },
   ): Promise<Story> => {
-    const project = await writable(ctx, slug)
+    const project = await findPlannableProject(ctx, slug)
     const before = await findStory(ctx, project.id, epicId, storyId)
     checkVersion(ctx, before)
     const { to = epicId, ...fields } = patch
     const moved = await storyPlace(ctx, before, to, after)
-    await change(ctx, stories, before, { ...trimmed(fields), ...moved }, () =>
+    await changeStoryRow(ctx, stories, before, { ...trimTitle(fields), ...moved }, () =>
       findStory(ctx, project.id, epicId, storyId),
     )
     const story = await findStory(ctx, project.id, to, storyId)
-    ctx.emit(storyUpdated, about(story, { fields: Object.keys({ ...fields, ...moved }) }))
+    ctx.emit(storyUpdated, storyEvent(story, { fields: Object.keys({ ...fields, ...moved }) }))
     return story
   },
   { versioned: true },
@@ -113,7 +113,7 @@ async function storyPlace(ctx: Ctx, story: Story, epicId: string, after: string 
   if (after !== undefined)
     return {
       epicId,
-      position: await positionBehind(ctx, { table: stories, siblings, project: story }, story.id, after),
+      position: await positionAfterSibling(ctx, { table: stories, siblings, project: story }, story.id, after),
     }
   return { epicId, position: (await lastPosition(ctx, stories, siblings)) + 1 }
 }

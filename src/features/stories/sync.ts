@@ -1,6 +1,6 @@
 import type { Ctx } from '../../action.ts'
 import { hook } from '../../hooks.ts'
-import { checked, type Stored, type Synced } from '../../records/sync.ts'
+import { type StoredRecord, type SyncRules, validateFields } from '../../records/sync.ts'
 import { id, object } from '../../schema.ts'
 import { createEpic, updateEpic } from './epics.ts'
 import { type EpicPath, epicColumns, type StoryPath, storyColumns } from './rows.ts'
@@ -16,36 +16,40 @@ const inEpic = object({ slug: id({ description: 'projectId' }), epicId: id() })
 
 const fields = { title: 'value', description: 'text', status: 'value', priority: 'value' } as const
 
-const epicPath = ({ id: epicId, projectId }: Stored): EpicPath => ({ slug: String(projectId), epicId })
-const storyPath = ({ id: storyId, projectId, epicId }: Stored): StoryPath => ({
+const epicPath = ({ id: epicId, projectId }: StoredRecord): EpicPath => ({ slug: String(projectId), epicId })
+const storyPath = ({ id: storyId, projectId, epicId }: StoredRecord): StoryPath => ({
   slug: String(projectId),
   epicId: String(epicId),
   storyId,
 })
-const ofEpic = (change: 'remove' | 'restore') => (ctx: Ctx, before: Stored) =>
+const ofEpic = (change: 'remove' | 'restore') => (ctx: Ctx, before: StoredRecord) =>
   outlineChange.call(ctx, { change, of: 'epic', path: epicPath(before) })
-const ofStory = (change: 'remove' | 'restore') => (ctx: Ctx, before: Stored) =>
+const ofStory = (change: 'remove' | 'restore') => (ctx: Ctx, before: StoredRecord) =>
   outlineChange.call(ctx, { change, of: 'story', path: storyPath(before) })
 
-export const epicSync: Synced<Ctx> = {
+export const epicSync: SyncRules<Ctx> = {
   columns: epicColumns,
   fields,
   onCreate: ['projectId'],
   create: (ctx, id, { projectId, ...rest }) =>
-    createEpic(ctx, { ...checked(EpicCreate, rest), ...checked(inProject, { slug: projectId }), id }),
-  update: (ctx, before, changed) => updateEpic(ctx, { ...checked(EpicPatch, changed), ...epicPath(before) }),
+    createEpic(ctx, { ...validateFields(EpicCreate, rest), ...validateFields(inProject, { slug: projectId }), id }),
+  update: (ctx, before, changed) => updateEpic(ctx, { ...validateFields(EpicPatch, changed), ...epicPath(before) }),
   remove: ofEpic('remove'),
   restore: ofEpic('restore'),
 }
 
-export const storySync: Synced<Ctx> = {
+export const storySync: SyncRules<Ctx> = {
   columns: storyColumns,
   fields: { ...fields, points: 'value', epicId: 'value' },
   onCreate: ['projectId'],
   create: (ctx, id, { projectId, epicId, ...rest }) =>
-    createStory(ctx, { ...checked(StoryCreate, rest), ...checked(inEpic, { slug: projectId, epicId }), id }),
+    createStory(ctx, {
+      ...validateFields(StoryCreate, rest),
+      ...validateFields(inEpic, { slug: projectId, epicId }),
+      id,
+    }),
   update: (ctx, before, changed) => {
-    const { epicId: to, ...rest } = checked(StoryPatch, changed)
+    const { epicId: to, ...rest } = validateFields(StoryPatch, changed)
     return updateStory(ctx, { ...rest, to, ...storyPath(before) })
   },
   remove: ofStory('remove'),

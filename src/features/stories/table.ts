@@ -1,6 +1,6 @@
 import { doublePrecision, index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { searchOver, softRecord } from '../../db/columns.ts'
-import type { Priority, Status } from '../../records/work.ts'
+import type { Priority, Status } from '../../records/task-states.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { users } from '../users/table.ts'

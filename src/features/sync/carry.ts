@@ -1,16 +1,23 @@
 import { and, eq, or, sql } from 'drizzle-orm'
 import { type Ctx, flow, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { fingerprint as fingerprintOf, type Head, type Keys, open, pack, privateKey } from '../../auth/bundle.ts'
-import { ofTeam } from '../../auth/policy.ts'
+import {
+  type BundleHead,
+  type BundleKeys,
+  keyFingerprint as fingerprintOf,
+  openBundle,
+  packBundle,
+  privateKey,
+} from '../../auth/bundle.ts'
+import { wholeTeam } from '../../auth/policy.ts'
 import { deriveKey } from '../../auth/secrets.ts'
 import { check } from '../../check.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { array, object, type Static } from '../../schema.ts'
 import { MOST_DEPTH } from '../../text/json-depth.ts'
 import { users } from '../users/table.ts'
-import { type Device, deviceOf, ownCopy, register } from './devices.ts'
-import { limits } from './limits.ts'
+import { type Device, deviceOf, ownDeviceRule, registerDevice } from './devices.ts'
+import { syncLimits } from './limits.ts'
 import { pull } from './pull.ts'
 import { push } from './push.ts'
 import { type Carried, type Carry, DeviceRegister, Mutation, type Page, PullQuery, type Receipt } from './schema.ts'
@@ -26,7 +33,7 @@ const { schema, platform, only } = DeviceRegister.properties
 const Request = object({ schema, platform, only, cursor: PullQuery.properties.cursor })
 type Request = Static<typeof Request>
 /** The limits of a bundle. Its lines are the request and at most 100,000 changes. */
-const most = { bytes: 64 << 20, lines: 100_001, depth: MOST_DEPTH }
+const bundleLimits = { bytes: 64 << 20, lines: 100_001, depth: MOST_DEPTH }
 /** Changes that are checked before other work may run. */
 const CHECKED = 1000
 const Changes = array(Mutation, CHECKED)
@@ -34,29 +41,29 @@ const Changes = array(Mutation, CHECKED)
 const RESPONSE = 64 << 20
 
 /** The server signs with the key of its access tokens; devices encrypt to a key of its own. */
-const keysOf = ({ app }: Ctx): Keys => ({
+const keysOf = ({ app }: Ctx): BundleKeys => ({
   signing: privateKey('ed25519', deriveKey(app.secret, 'jwt')),
   box: privateKey('x25519', deriveKey(app.secret, 'bundle')),
 })
 
 /** Applies the changes of a bundle, and returns the bundle for its device. */
-export const carry = flow(
+export const carryBundle = flow(
   'sync.carry',
-  ofTeam(ownCopy),
+  wholeTeam(ownDeviceRule),
   async (ctx, { bundle, fingerprint }: Carry): Promise<Carried> => {
-    const { head, hash, lines } = open(Buffer.from(bundle, 'base64'))
+    const { head, hash, lines } = openBundle(Buffer.from(bundle, 'base64'))
     if (head.direction !== 'out' || head.signer !== head.device)
       throw invalid('/bundle', 'This file is not a sync bundle of a device.')
     if (fingerprint !== fingerprintOf(head.device))
       throw invalid('/fingerprint', 'fingerprint does not match the key of this bundle.')
     const keys = keysOf(ctx)
     await checkUser(ctx, head)
-    const { request, mutations } = await contentOf(head, await lines(keys, most))
+    const { request, mutations } = await contentOf(head, await lines(keys, bundleLimits))
     const device = await deviceFor(ctx, head, request)
     checkNumber(device, head.number, hash)
-    const receipts = await pushed(ctx, device, mutations)
-    const { pages, fresh } = await pulled(ctx, device, request.cursor)
-    await mark(ctx, { device, number: head.number, hash })
+    const receipts = await pushAll(ctx, device, mutations)
+    const { pages, fresh } = await pullPages(ctx, device, request.cursor)
+    await markCarried(ctx, { device, number: head.number, hash })
     const [user] = await ctx.db
       .select({ id: users.id, name: users.name, email: users.email })
       .from(users)
@@ -64,7 +71,7 @@ export const carry = flow(
     const response = { deviceId: device.id, user, team: ctx.actor.organizationId ?? undefined, receipts, fresh }
     const back = { ...head, direction: 'back' as const, at: ctx.now, server: ctx.app.url, user: user?.email ?? '' }
     return {
-      bundle: pack(back, [response, ...pages], keys, head.box).toString('base64'),
+      bundle: packBundle(back, [response, ...pages], keys, head.box).toString('base64'),
       changes: receipts.length,
       records: pages.reduce((sum, { changes }) => sum + changes.length, 0),
     }
@@ -76,7 +83,7 @@ export const carry = flow(
  * that its user may not see. A device without a sign-in names no user, and a device of the caller may name their former
  * address.
  */
-async function checkUser(ctx: Ctx, head: Head): Promise<void> {
+async function checkUser(ctx: Ctx, head: BundleHead): Promise<void> {
   if (head.user === '' || (await knownDevice(ctx, head))) return
   const [user] = await ctx.db
     .select({ email: users.email })
@@ -91,7 +98,7 @@ interface Content {
   mutations: Mutation[]
 }
 
-async function contentOf({ sealed }: Head, [request, ...mutations]: object[]): Promise<Content> {
+async function contentOf({ sealed }: BundleHead, [request, ...mutations]: object[]): Promise<Content> {
   const errors = [...check(Request, request ?? {})]
   for (let at = 0; at < mutations.length && errors.length === 0; at += CHECKED) {
     errors.push(...check(Changes, mutations.slice(at, at + CHECKED)))
@@ -103,7 +110,7 @@ async function contentOf({ sealed }: Head, [request, ...mutations]: object[]): P
   return { request: request as Request, mutations: mutations as Mutation[] }
 }
 
-async function knownDevice(ctx: Ctx, { device }: Head): Promise<Pick<Device, 'id' | 'schema'> | undefined> {
+async function knownDevice(ctx: Ctx, { device }: BundleHead): Promise<Pick<Device, 'id' | 'schema'> | undefined> {
   const [known] = await ctx.db
     .select({ id: syncDevices.id, schema: syncDevices.schema })
     .from(syncDevices)
@@ -115,13 +122,13 @@ async function knownDevice(ctx: Ctx, { device }: Head): Promise<Pick<Device, 'id
  * Returns the user's device with this key. Registers a new device, whose fingerprint the user has compared, and one
  * whose program was updated.
  */
-async function deviceFor(ctx: Ctx, head: Head, request: Request): Promise<Device> {
+async function deviceFor(ctx: Ctx, head: BundleHead, request: Request): Promise<Device> {
   const known = await knownDevice(ctx, head)
   const { device: publicKey, name } = head
   const { cursor: _, ...about } = request
   const input = { ...about, name: name.trim().slice(0, 100) || 'device', publicKey }
   if (known?.schema === request.schema) return deviceOf(ctx, known.id)
-  const { deviceId } = await register(ctx, { ...input, ...(known && { deviceId: known.id }) })
+  const { deviceId } = await registerDevice(ctx, { ...input, ...(known && { deviceId: known.id }) })
   return deviceOf(ctx, deviceId)
 }
 
@@ -136,9 +143,9 @@ function checkNumber({ carried, carriedHash }: Device, number: number, hash: str
     )
 }
 
-const mark = write(
+const markCarried = write(
   'sync.markCarried',
-  ownCopy,
+  ownDeviceRule,
   async (ctx, { device, number, hash }: { device: Device; number: number; hash: string }): Promise<void> => {
     const isNext = or(eq(syncDevices.carried, number - 1), eq(syncDevices.carried, number))
     await ctx.db
@@ -148,10 +155,10 @@ const mark = write(
   },
 )
 
-async function pushed(ctx: Ctx, { id: deviceId }: Device, mutations: readonly Mutation[]): Promise<Receipt[]> {
+async function pushAll(ctx: Ctx, { id: deviceId }: Device, mutations: readonly Mutation[]): Promise<Receipt[]> {
   const receipts: Receipt[] = []
-  for (let at = 0; at < mutations.length; at += limits.mutations) {
-    let open = mutations.slice(at, at + limits.mutations)
+  for (let at = 0; at < mutations.length; at += syncLimits.mutations) {
+    let open = mutations.slice(at, at + syncLimits.mutations)
     // A push decides on some changes, and leaves the rest to the next push.
     while (open.length > 0) {
       const decided = (await push(ctx, { deviceId, mutations: open })).receipts
@@ -164,7 +171,7 @@ async function pushed(ctx: Ctx, { id: deviceId }: Device, mutations: readonly Mu
 }
 
 /** Returns the pages since the cursor, as many as fit into a response; from the beginning if the cursor is too old. */
-async function pulled(
+async function pullPages(
   ctx: Ctx,
   { id: deviceId }: Device,
   cursor: string | undefined,

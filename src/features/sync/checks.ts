@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { type Container, isPlaced, type PlacedEntity, type SyncEntity } from '../../records/sync.ts'
-import { isLink, type LinkEntity, linksSeen, readLinks } from './links.ts'
+import { isLink, isVisibleLink, type LinkEntity, readLinks } from './links.ts'
 import type { Sum } from './schema.ts'
 
 /**
@@ -41,7 +41,7 @@ async function sumsIn(ctx: Ctx, { table, version, place }: PlacedEntity): Promis
 
 async function linkSums(ctx: Ctx, entity: LinkEntity, held: ReadonlyMap<Container, unknown>) {
   const found: { container: Container; sum: number }[] = []
-  const where = linksSeen(ctx, entity)
+  const where = isVisibleLink(ctx, entity)
   for (let after: string | undefined; ; ) {
     const { links, rows, last } = await readLinks(ctx, entity, { where, after, limit: AT_ONCE })
     for (const { id, containers } of links)

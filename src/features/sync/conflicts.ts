@@ -1,7 +1,7 @@
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { atLeast } from '../../auth/policy.ts'
+import { isAtLeast } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
 import { or } from '../../db/conditions.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
@@ -10,29 +10,36 @@ import type { Container, Fields, SyncEntity } from '../../records/sync.ts'
 import { notify } from '../notifications/service.ts'
 import { projects } from '../projects/table.ts'
 import { containersOf, readableBy } from './containers.ts'
-import { type Device, ownCopy } from './devices.ts'
+import {
+  changeRecord,
+  deleteRecord,
+  type FieldConflict,
+  type FoundRecord,
+  findAny,
+  inTeamOf,
+} from './decide-mutation.ts'
+import { type Device, ownDeviceRule } from './devices.ts'
 import { syncConflicted, syncResolved } from './events.ts'
-import { type Clash, change, erase, type Found, findAny, inTeamOf } from './judge.ts'
-import { kept } from './limits.ts'
+import { storageLimits } from './limits.ts'
 import type { Conflict, ConflictPage, ConflictQuery, Mutation, Resolve } from './schema.ts'
 import { syncConflicts } from './table.ts'
 
 /** Changes of devices with an open conflict. The stored value stays until someone resolves it. */
 
 /** Stores the changes of the device. Returns the ids of the conflicts. */
-export async function storeClashes(
+export async function storeConflicts(
   ctx: Ctx,
   device: Device,
   { mutationId, entity, id: recordId }: Mutation,
   container: Container,
-  clashes: readonly Clash[],
+  clashes: readonly FieldConflict[],
 ): Promise<string[]> {
   if (clashes.length === 0) return []
   const open = await ctx.db.$count(
     syncConflicts,
     and(eq(syncConflicts.userId, device.userId), isNull(syncConflicts.resolvedAt)),
   )
-  if (open + clashes.length > kept.openConflicts)
+  if (open + clashes.length > storageLimits.openConflicts)
     throw new AppError('conflict', `You have ${open} open conflicts. Resolve some first: tutti sync conflicts`)
   const rows = clashes.map(({ kind, field, base, mine }) => ({
     id: newId(),
@@ -53,9 +60,9 @@ export async function storeClashes(
 }
 
 /** Notifies the user once for all conflicts of a push. */
-export const tellOfConflicts = write(
+export const notifyOfConflicts = write(
   'sync.tellOfConflicts',
-  ownCopy,
+  ownDeviceRule,
   async (ctx, { device, conflicts }: { device: Device; conflicts: number }): Promise<void> => {
     const { userId, name } = device
     ctx.emit(syncConflicted, { subjectId: device.id, userId, data: { device: name, conflicts } })
@@ -73,18 +80,18 @@ export const tellOfConflicts = write(
 type Row = typeof syncConflicts.$inferSelect
 
 /** SQL condition: the credential may read the kind and place of the conflict. */
-async function readable(ctx: Ctx): Promise<SQL> {
+async function isReadableConflict(ctx: Ctx): Promise<SQL> {
   const list = (names: readonly string[]) => sql`any(${`{${names.join(',')}}`}::text[])`
   return sql`(${syncConflicts.container} = ${list(await containersOf(ctx))}
     and ${syncConflicts.entity} = ${list(readableBy(ctx).map(({ entity }) => entity))})`
 }
 
 /** SQL condition: among the readable conflicts, those of the caller and those of records that the caller may change. */
-async function seenBy(ctx: Ctx): Promise<SQL> {
+async function isVisibleConflict(ctx: Ctx): Promise<SQL> {
   const { actor } = ctx
-  const writers = [...actor.memberships].filter(([, role]) => atLeast(role, 'member')).map(([id]) => id)
-  const managers = [...actor.memberships].filter(([, role]) => atLeast(role, 'admin')).map(([id]) => id)
-  const shared = [...actor.workspaces].filter(([, role]) => atLeast(role, 'member')).map(([id]) => id)
+  const writers = [...actor.memberships].filter(([, role]) => isAtLeast(role, 'member')).map(([id]) => id)
+  const managers = [...actor.memberships].filter(([, role]) => isAtLeast(role, 'admin')).map(([id]) => id)
+  const shared = [...actor.workspaces].filter(([, role]) => isAtLeast(role, 'member')).map(([id]) => id)
   const list = (ids: readonly string[]) => sql`${`{${ids.join(',')}}`}::uuid[]`
   const open = sql`(p.visibility <> 'private' or p.created_by_id = ${actor.userId}::uuid
     or p.organization_id = any(${list(managers)}))`
@@ -95,16 +102,16 @@ async function seenBy(ctx: Ctx): Promise<SQL> {
       (p.organization_id = any(${list(writers)}) and ${open})
       or (p.workspace_id = any(${list(shared)}) and p.visibility <> 'private')))`,
   )
-  return sql`(${await readable(ctx)} and ${mine})`
+  return sql`(${await isReadableConflict(ctx)} and ${mine})`
 }
 
-export const conflicts = read(
+export const listConflicts = read(
   'sync.conflicts',
-  ownCopy,
+  ownDeviceRule,
   async (ctx, { resolved, entity, recordId, ...query }: ConflictQuery): Promise<ConflictPage> => {
     const page = keyset({ createdAt: syncConflicts.createdAt }, syncConflicts.id, query, { sort: 'createdAt' })
     const where = and(
-      await seenBy(ctx),
+      await isVisibleConflict(ctx),
       resolved ? undefined : isNull(syncConflicts.resolvedAt),
       entity === undefined ? undefined : eq(syncConflicts.entity, entity),
       recordId === undefined ? undefined : eq(syncConflicts.recordId, recordId),
@@ -128,7 +135,7 @@ export const conflicts = read(
 /** Returns how many readable conflicts of the user are open. */
 export async function openConflicts(ctx: Ctx): Promise<number> {
   const own = eq(syncConflicts.userId, userIdOf(ctx.actor))
-  return ctx.db.$count(syncConflicts, and(own, isNull(syncConflicts.resolvedAt), await readable(ctx)))
+  return ctx.db.$count(syncConflicts, and(own, isNull(syncConflicts.resolvedAt), await isReadableConflict(ctx)))
 }
 
 /** Adds the stored value; null if the record is deleted or invisible to the caller. */
@@ -147,14 +154,14 @@ const titleOf = ({ title, name, body, content }: Fields): string =>
   String([title, name, body, content].find((text) => typeof text === 'string' && text !== '') ?? '').slice(0, 500)
 
 /** Resolves a conflict. The rules of the web API apply to the resulting change. */
-export const resolve = write(
+export const resolveConflict = write(
   'sync.resolve',
-  ownCopy,
+  ownDeviceRule,
   async (ctx, { id, choice, value }: Resolve & { id: string }): Promise<Conflict> => {
     const [row] = await ctx.db
       .select()
       .from(syncConflicts)
-      .where(and(eq(syncConflicts.id, id), await seenBy(ctx)))
+      .where(and(eq(syncConflicts.id, id), await isVisibleConflict(ctx)))
       .for('update')
     const entity = row && readableBy(ctx).find((one) => one.entity === row.entity)
     if (!row || !entity) throw notFound('conflict', id)
@@ -162,7 +169,7 @@ export const resolve = write(
     if (choice === 'value' && row.kind !== 'field')
       throw invalid('/choice', 'Only a field conflict can be resolved with a value. Choose server or mine.')
     if (choice === 'value' && value === undefined) throw invalid('/value', 'Send the value of the field.', 'required')
-    if (choice !== 'server') await apply(ctx, entity, row, choice === 'mine' ? row.values.mine : value)
+    if (choice !== 'server') await applyResolution(ctx, entity, row, choice === 'mine' ? row.values.mine : value)
     const resolved = { resolvedAt: ctx.now, resolvedById: ctx.actor.userId, choice }
     await ctx.db.update(syncConflicts).set(resolved).where(eq(syncConflicts.id, id))
     const data = { entity: row.entity, recordId: row.recordId, choice, ...(row.field && { field: row.field }) }
@@ -171,20 +178,20 @@ export const resolve = write(
   },
 )
 
-async function apply(ctx: Ctx, entity: SyncEntity<Ctx>, row: Row, wanted: unknown): Promise<void> {
+async function applyResolution(ctx: Ctx, entity: SyncEntity<Ctx>, row: Row, wanted: unknown): Promise<void> {
   const found = await findAny(ctx, entity, row.recordId)
   if (!found?.seen) throw notFound(entity.entity, row.recordId)
   if (row.kind === 'delete') {
-    if (!found.deleted) await erase(ctx, entity, found.record)
+    if (!found.deleted) await deleteRecord(ctx, entity, found.record)
     return
   }
   const fields: Fields = row.kind === 'field' && row.field ? { [row.field]: wanted } : (wanted as Fields)
-  const there = found.deleted ? await restored(ctx, entity, found) : found
+  const there = found.deleted ? await restoreRecord(ctx, entity, found) : found
   const changeable = Object.entries(fields).filter(([name]) => name in entity.fields)
-  if (changeable.length > 0) await change(ctx, entity, there.record, Object.fromEntries(changeable))
+  if (changeable.length > 0) await changeRecord(ctx, entity, there.record, Object.fromEntries(changeable))
 }
 
-async function restored(ctx: Ctx, entity: SyncEntity<Ctx>, { record }: Found): Promise<Found> {
+async function restoreRecord(ctx: Ctx, entity: SyncEntity<Ctx>, { record }: FoundRecord): Promise<FoundRecord> {
   if (!entity.restore) throw new AppError('conflict', `A deleted ${entity.entity} cannot be restored.`)
   await entity.restore(inTeamOf(ctx, record), record)
   const back = await findAny(ctx, entity, record.id)

@@ -1,31 +1,31 @@
-import { define, number, text, texts } from '../../events/catalogue.ts'
+import { defineEvent, number, text, texts } from '../../events/catalogue.ts'
 import { optional } from '../../schema.ts'
 
 /** Only the user of the device sees these events. */
 const ofSync = { kind: 'sync_device', feed: 'access' } as const
 
-export const syncRegistered = define('sync_device.registered', {
+export const syncRegistered = defineEvent('sync_device.registered', {
   ...ofSync,
   description: 'A device was registered for sync',
   data: { name: text, platform: text },
 })
-export const syncRemoved = define('sync_device.removed', {
+export const syncRemoved = defineEvent('sync_device.removed', {
   ...ofSync,
   description: 'A device was removed, and its credential revoked',
   data: { name: text },
 })
 /** Written after the events of the change itself, so that a device receives the change no later than its receipt. */
-export const syncApplied = define('sync_device.applied', {
+export const syncApplied = defineEvent('sync_device.applied', {
   ...ofSync,
   description: 'The server accepted or rejected changes of a device; `mutations` are their ids',
   data: { mutations: texts },
 })
-export const syncConflicted = define('sync_device.conflicted', {
+export const syncConflicted = defineEvent('sync_device.conflicted', {
   ...ofSync,
   description: 'Changes of a device conflict with later changes on the server',
   data: { device: text, conflicts: number },
 })
-export const syncResolved = define('sync_device.resolved', {
+export const syncResolved = defineEvent('sync_device.resolved', {
   ...ofSync,
   description: 'A conflict was resolved',
   data: { entity: text, recordId: text, choice: text, field: optional(text) },

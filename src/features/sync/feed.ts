@@ -1,13 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
-import { advance, type Position } from '../../events/position.ts'
-import { isAfter, settle } from '../../events/reader.ts'
+import { advancePosition, type Position } from '../../events/position.ts'
+import { isAfterPosition, resolveHoles } from '../../events/reader.ts'
 import { events } from '../../events/table.ts'
-import { type Container, isPlaced, readByIds, type SyncEntity } from '../../records/sync.ts'
+import { type Container, isPlaced, readCopiesByIds, type SyncEntity } from '../../records/sync.ts'
 import { idsIn } from './containers.ts'
 import { syncApplied } from './events.ts'
-import { isLink, type LinkEntity, readLinks, touching } from './links.ts'
+import { isLink, isLinkOf, type LinkEntity, readLinks } from './links.ts'
 import type { Changes } from './page.ts'
 
 /** The feed of changes is the table of events: for every changed record, its container has an event. */
@@ -29,13 +29,13 @@ const SCAN = 2000
 /** Events whose records are read together. */
 const BATCH = 100
 
-interface Held {
+interface DeviceHoldings {
   readonly containers: ReadonlySet<Container>
   readonly entities: readonly SyncEntity[]
   readonly deviceId: string
 }
 
-interface Followed {
+interface FeedProgress {
   position: Position
   /** Ids of mutations that were applied or rejected. */
   mutations: string[]
@@ -44,8 +44,14 @@ interface Followed {
 }
 
 /** Adds the changes after a position in the containers that the device holds, until the page is full. */
-export async function follow(ctx: Ctx, from: Position, held: Held, limit: number, changes: Changes): Promise<Followed> {
-  let position = await settle(ctx.db, from)
+export async function readFeed(
+  ctx: Ctx,
+  from: Position,
+  held: DeviceHoldings,
+  limit: number,
+  changes: Changes,
+): Promise<FeedProgress> {
+  let position = await resolveHoles(ctx.db, from)
   const mutations: string[] = []
   let left = limit
   for (;;) {
@@ -67,10 +73,10 @@ export async function follow(ctx: Ctx, from: Position, held: Held, limit: number
       const last = batch.at(-1)?.index ?? 0
       if ((left <= 0 || changes.isFull) && (start + batch.length < own.length || !ends)) {
         const seqs = rows.slice(0, last + 1).map(({ seq }) => seq)
-        return { position: advance(position, seqs, false), mutations, complete: false }
+        return { position: advancePosition(position, seqs, false), mutations, complete: false }
       }
     }
-    position = advance(
+    position = advancePosition(
       position,
       rows.map(({ seq }) => seq),
       ends,
@@ -80,7 +86,7 @@ export async function follow(ctx: Ctx, from: Position, held: Held, limit: number
 }
 
 /** SQL for the container of an event; null if it is not one of these. */
-function containerIn({ containers }: Held): SQL {
+function containerIn({ containers }: DeviceHoldings): SQL {
   const { projectId, organizationId, userId } = events
   return sql`case
     when ${projectId} is not null then
@@ -91,7 +97,7 @@ function containerIn({ containers }: Held): SQL {
     when ${userId} = any(${idsIn(containers, 'user')}::uuid[]) then 'user:' || ${userId} end`
 }
 
-async function scan(ctx: Ctx, position: Position, held: Held): Promise<Row[]> {
+async function scan(ctx: Ctx, position: Position, held: DeviceHoldings): Promise<Row[]> {
   const { seq, type, subjectId, data, userId } = events
   const receipts = sql`${type} = ${syncApplied.name} and ${subjectId} = ${held.deviceId}::uuid
     and ${userId} = ${rightsOf(ctx.actor).user}::uuid`
@@ -103,39 +109,39 @@ async function scan(ctx: Ctx, position: Position, held: Held): Promise<Row[]> {
       case when type = ${syncApplied.name} and container is not null and subject = ${held.deviceId}::uuid
         then data -> 'mutations' end as mutations
     from (select ${seq}, ${type}, ${subjectId} as subject, ${data}, ${container} as container from ${events}
-      where ${isAfter(position, SCAN)} order by ${seq} limit ${SCAN}) e order by seq`)
+      where ${isAfterPosition(position, SCAN)} order by ${seq} limit ${SCAN}) e order by seq`)
   return rows.map((row) => ({
     seq: Number(row.seq),
     type: String(row.type),
     subject: row.subject as string | null,
     container: row.container as Container | null,
-    changed: parsed(row.changed) as Row['changed'],
+    changed: parseJsonb(row.changed) as Row['changed'],
     link: row.link as string | null,
     comment: row.comment as string | null,
-    mutations: parsed(row.mutations) as string[] | null,
+    mutations: parseJsonb(row.mutations) as string[] | null,
   }))
 }
 
 /** The embedded driver returns jsonb as text, Postgres as a value. */
-const parsed = (value: unknown): unknown => (typeof value === 'string' ? JSON.parse(value) : value)
+const parseJsonb = (value: unknown): unknown => (typeof value === 'string' ? JSON.parse(value) : value)
 
 /** Adds the records of these events in their current state, except those in `read`, and adds them to `read`. */
 async function addNamed(
   ctx: Ctx,
   rows: readonly Row[],
-  { containers, entities, read }: Held & { read: Set<string> },
+  { containers, entities, read }: DeviceHoldings & { read: Set<string> },
   changes: Changes,
 ) {
   const named = namesIn(ctx, rows)
   const rights = rightsOf(ctx.actor)
-  const touched: Named[] = []
+  const touched: NamedRecord[] = []
   for (const entity of entities.filter(isPlaced)) {
-    const keyOf = ({ id, container }: Named) => `${container} ${entity.entity} ${id}`
+    const keyOf = ({ id, container }: NamedRecord) => `${container} ${entity.entity} ${id}`
     const list = (named.get(entity.entity) ?? []).filter((one) => !read.has(keyOf(one)))
     if (list.length === 0) continue
     for (const one of list) read.add(keyOf(one))
     const ids = [...new Set(list.map(({ id }) => id))]
-    const found = new Map((await readByIds(ctx.db, entity, ids, rights)).map((copy) => [copy.id, copy]))
+    const found = new Map((await readCopiesByIds(ctx.db, entity, ids, rights)).map((copy) => [copy.id, copy]))
     for (const one of list) {
       const copy = found.get(one.id)
       if (copy?.container === one.container) changes.put(entity.entity, copy)
@@ -147,14 +153,14 @@ async function addNamed(
     await addLinks(ctx, link, { named: named.get(link.entity) ?? [], touched, containers }, changes)
 }
 
-interface Named {
+interface NamedRecord {
   id: string
   container: Container
 }
 
 /** Returns the records that the events name, by entity; each record once in each container. */
-function namesIn({ app }: Ctx, rows: readonly Row[]): Map<string, Named[]> {
-  const named = new Map<string, Named[]>()
+function namesIn({ app }: Ctx, rows: readonly Row[]): Map<string, NamedRecord[]> {
+  const named = new Map<string, NamedRecord[]>()
   const seen = new Set<string>()
   const add = (entity: string, id: string, container: Container) => {
     const key = `${entity} ${id} ${container}`
@@ -177,9 +183,9 @@ function namesIn({ app }: Ctx, rows: readonly Row[]): Map<string, Named[]> {
 
 interface LinksOf {
   /** Links that events name. */
-  named: readonly Named[]
+  named: readonly NamedRecord[]
   /** Records that were deleted, restored, moved or changed: their links may have appeared or disappeared with them. */
-  touched: readonly Named[]
+  touched: readonly NamedRecord[]
   containers: ReadonlySet<Container>
 }
 
@@ -191,7 +197,7 @@ async function addLinks(
 ): Promise<void> {
   if (named.length === 0 && touched.length === 0) return
   const ids = `{${named.map(({ id }) => id).join(',')}}`
-  const where = sql`(${link.table.id} = any(${ids}::uuid[]) or ${touching(
+  const where = sql`(${link.table.id} = any(${ids}::uuid[]) or ${isLinkOf(
     link,
     touched.map(({ id }) => id),
   )})`

@@ -1,5 +1,5 @@
 /** Limits of sync, which devices receive when they register. Sizes are in bytes. */
-export const limits = {
+export const syncLimits = {
   /** The limits of one push. */
   mutations: 500,
   pushBytes: 8 << 20,
@@ -14,4 +14,4 @@ export const limits = {
 }
 
 /** Storage limits: open conflicts of a user, cursors of a device. */
-export const kept = { openConflicts: 1000, cursors: 200 }
+export const storageLimits = { openConflicts: 1000, cursors: 200 }

@@ -5,7 +5,7 @@ import { rightsOf } from '../../auth/rights.ts'
 import { idList } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { rowsAs } from '../../db/session.ts'
-import { type Container, isPlaced, type PlacedEntity, type Stored, type SyncEntity } from '../../records/sync.ts'
+import { type Container, isPlaced, type PlacedEntity, type StoredRecord, type SyncEntity } from '../../records/sync.ts'
 
 /** A link or dependency belongs to the containers of its two ends. People who see both ends see it. */
 
@@ -15,7 +15,7 @@ export const isLink = (entity: SyncEntity): entity is LinkEntity => entity.ends 
 
 export interface LinkCopy {
   readonly id: string
-  readonly record: Stored
+  readonly record: StoredRecord
   /** The containers of its ends, each once. */
   readonly containers: readonly Container[]
 }
@@ -35,7 +35,7 @@ function containerAt(ctx: Ctx, end: Ends[number]): SQL<Container | null> {
   return sql`case ${kind} ${sql.join(cases, sql` `)} end`
 }
 
-interface Row extends Stored {
+interface Row extends StoredRecord {
   readonly $from: Container | null
   readonly $to: Container | null
 }
@@ -66,7 +66,7 @@ export async function readLinks(
 }
 
 /** SQL condition: links of these records, at either end. */
-export const touching = ({ ends: [from, to] }: LinkEntity, ids: readonly string[]): SQL =>
+export const isLinkOf = ({ ends: [from, to] }: LinkEntity, ids: readonly string[]): SQL =>
   or(sql`${from.id} = any(${idList(ids)}::uuid[])`, sql`${to.id} = any(${idList(ids)}::uuid[])`)
 
 /** SQL condition: the record at an end meets a condition of its entity. */
@@ -78,11 +78,11 @@ function endIs(ctx: Ctx, end: Ends[number], condition: (place: PlacedEntity['pla
 }
 
 /** SQL condition: links with an end in this container. */
-export function linksIn(ctx: Ctx, { ends: [from, to] }: LinkEntity, container: Container): SQL {
+export function isLinkIn(ctx: Ctx, { ends: [from, to] }: LinkEntity, container: Container): SQL {
   const isInside = (end: Ends[number]) => endIs(ctx, end, (place) => place.inContainer(container))
   return or(isInside(from), isInside(to))
 }
 
 /** SQL condition: links from a record that the caller sees. */
-export const linksSeen = (ctx: Ctx, { ends: [from] }: LinkEntity): SQL =>
+export const isVisibleLink = (ctx: Ctx, { ends: [from] }: LinkEntity): SQL =>
   endIs(ctx, from, (place) => place.visible(rightsOf(ctx.actor)))

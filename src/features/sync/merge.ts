@@ -5,13 +5,13 @@ import { type Edit, editsBetween } from '../../text/line-edits.ts'
 
 /** Merges the changes of a field by a device and by others. Compares values only: no clocks, no order of arrival. */
 
-export type Merged = { readonly value: unknown; readonly how: 'unchanged' | 'taken' | 'merged' } | 'conflict'
+export type MergeResult = { readonly value: unknown; readonly how: 'unchanged' | 'taken' | 'merged' } | 'conflict'
 
 /**
  * Returns the value to store. `base` is the value that the user of the device saw, `stored` the current one, `mine` the
  * one of the device.
  */
-export function merge(kind: FieldKind, base: unknown, stored: unknown, mine: unknown): Merged {
+export function mergeField(kind: FieldKind, base: unknown, stored: unknown, mine: unknown): MergeResult {
   if (isSame(kind, stored, mine)) return { value: stored, how: 'unchanged' }
   if (equalsBase(stored, base)) return { value: mine, how: 'taken' }
   // The device did not change the value that its user saw.
@@ -42,7 +42,7 @@ const isHash = (base: unknown): base is { $sha256: string } =>
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
 
-function mergeSets(base: unknown, stored: unknown, mine: unknown): Merged {
+function mergeSets(base: unknown, stored: unknown, mine: unknown): MergeResult {
   const before = base ?? []
   if (!isTexts(before) || !isTexts(stored) || !isTexts(mine)) return 'conflict'
   return { value: combineSets(before, stored, mine), how: 'merged' }
@@ -60,7 +60,7 @@ export function combineSets<T>(base: readonly T[], stored: readonly T[], mine: r
 const MOST_LINES = 20_000
 const MOST_EDITS = 500
 
-function mergeTexts(base: unknown, stored: unknown, mine: unknown): Merged {
+function mergeTexts(base: unknown, stored: unknown, mine: unknown): MergeResult {
   const [from, theirs, ours] = [base, stored, mine].map((text) => (text === null || text === undefined ? '' : text))
   if (typeof from !== 'string' || typeof theirs !== 'string' || typeof ours !== 'string') return 'conflict'
   const value = mergeLines(from, theirs, ours)
@@ -75,7 +75,7 @@ export function mergeLines(base: string, stored: string, mine: string): string |
   const a = editsBetween(before, theirs, MOST_EDITS)
   const b = a && editsBetween(before, ours, MOST_EDITS)
   if (!b) return undefined
-  const edits = combined(a, b)
+  const edits = combineEdits(a, b)
   if (!edits) return undefined
   const result: string[] = []
   let at = 0
@@ -91,7 +91,7 @@ export function mergeLines(base: string, stored: string, mine: string): string |
  * Returns the edits of both in order, equal ones once; undefined if two ranges overlap or touch. Where they touch,
  * their order is unknown.
  */
-function combined(a: readonly Edit[], b: readonly Edit[]): Edit[] | undefined {
+function combineEdits(a: readonly Edit[], b: readonly Edit[]): Edit[] | undefined {
   const all = [...a, ...b].sort((x, y) => x.from - y.from || x.to - y.to)
   const kept: Edit[] = []
   for (const edit of all) {

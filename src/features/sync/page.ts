@@ -1,5 +1,5 @@
-import { type Container, type Copy, sizeOf } from '../../records/sync.ts'
-import { limits } from './limits.ts'
+import { type Container, type RecordCopy, recordBytes } from '../../records/sync.ts'
+import { syncLimits } from './limits.ts'
 import type { LinkCopy } from './links.ts'
 import type { Change } from './schema.ts'
 
@@ -10,7 +10,7 @@ export class Changes {
 
   constructor(
     private readonly limit: number,
-    private readonly most = limits.pageBytes,
+    private readonly most = syncLimits.pageBytes,
   ) {}
 
   get list(): Change[] {
@@ -28,14 +28,17 @@ export class Changes {
     return Math.max(1, Math.min(this.limit - size, Math.max(fitting, FIRST), MOST))
   }
 
-  put(entity: string, { id, version, container, record }: Copy): void {
-    this.#add({ entity, id, op: 'put', container, version, record }, sizeOf(record))
+  put(entity: string, { id, version, container, record }: RecordCopy): void {
+    this.#add({ entity, id, op: 'put', container, version, record }, recordBytes(record))
   }
 
   putLink(entity: string, { id, containers, record }: LinkCopy): void {
     const [container] = containers
     if (!container) return
-    this.#add({ entity, id, op: 'put', container, containers: [...containers], version: 1, record }, sizeOf(record))
+    this.#add(
+      { entity, id, op: 'put', container, containers: [...containers], version: 1, record },
+      recordBytes(record),
+    )
   }
 
   remove(entity: string, id: string, container: Container): void {

@@ -2,22 +2,22 @@ import { and, eq, notInArray, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { newId } from '../../db/columns.ts'
 import { AppError } from '../../errors.ts'
-import { epochOf } from '../../events/epoch.ts'
-import { type Position, toCursor } from '../../events/position.ts'
-import { positionNow, positionOf } from '../../events/reader.ts'
+import { readEpoch } from '../../events/epoch.ts'
+import { encodeCursor, type Position } from '../../events/position.ts'
+import { currentPosition, parseCursor } from '../../events/reader.ts'
 import { daysAfter } from '../../records/days.ts'
 import { isId } from '../../records/reference.ts'
 import type { Container, SyncEntity } from '../../records/sync.ts'
 import { sumsOf } from './checks.ts'
 import { readableBy } from './containers.ts'
-import { containersFor, type Device, deviceOf, ownCopy } from './devices.ts'
-import { follow } from './feed.ts'
-import { kept, limits } from './limits.ts'
+import { containersFor, type Device, deviceOf, ownDeviceRule } from './devices.ts'
+import { readFeed } from './feed.ts'
+import { readGainedContainers } from './full-read.ts'
+import { storageLimits, syncLimits } from './limits.ts'
 import { Changes } from './page.ts'
 import { receiptsOf } from './receipts.ts'
 import type { Page, PullQuery } from './schema.ts'
 import { type Reading, syncCursors, syncDevices } from './table.ts'
-import { readWhole } from './whole.ts'
 
 /** What a device holds. */
 interface State {
@@ -26,9 +26,9 @@ interface State {
   reading: Reading | null
 }
 
-export const pull = read('sync.pull', ownCopy, async (ctx, query: PullQuery): Promise<Page> => {
+export const pull = read('sync.pull', ownDeviceRule, async (ctx, query: PullQuery): Promise<Page> => {
   const device = await deviceOf(ctx, query.deviceId)
-  const epoch = await epochOf(ctx.app.driver)
+  const epoch = await readEpoch(ctx.app.driver)
   const may = await containersFor(ctx, device)
   const entities = readableBy(ctx)
   const known = await stateOf(ctx, device, epoch, query.cursor)
@@ -41,10 +41,10 @@ export const pull = read('sync.pull', ownCopy, async (ctx, query: PullQuery): Pr
     held: known.held.filter(isKept),
     reading: known.reading && isKept(known.reading.container) ? known.reading : null,
   }
-  const { page, after } = await nextPage(ctx, device, { state, may, entities }, query.limit ?? limits.page)
+  const { page, after } = await nextPage(ctx, device, { state, may, entities }, query.limit ?? syncLimits.page)
   const sums = !page.hasMore && isCheckDue(ctx, device)
   const check = sums ? await sumsOf(ctx, after.held, entities) : undefined
-  const cursor = await keep(ctx, device, epoch, { after, entities, used: known.id, checked: sums })
+  const cursor = await storeCursor(ctx, device, epoch, { after, entities, used: known.id, checked: sums })
   return { epoch, forget: [...new Set(forget)], ...page, cursor, ...(check && { check }) }
 })
 
@@ -63,31 +63,32 @@ async function nextPage(
   const changes = new Changes(limit)
   const gained = may.filter((container) => !state.held.includes(container))
   if (gained.length > 0) {
-    const { held, reading } = await readWhole(ctx, gained, { ...state, entities }, changes)
+    const { held, reading } = await readGainedContainers(ctx, gained, { ...state, entities }, changes)
     return {
       page: { changes: changes.list, receipts: [], hasMore: true },
       after: { position: state.position, held, reading },
     }
   }
   const held = { containers: new Set(state.held), entities, deviceId: device.id }
-  const { position, mutations, complete } = await follow(ctx, state.position, held, limit, changes)
+  const { position, mutations, complete } = await readFeed(ctx, state.position, held, limit, changes)
   return {
     page: { changes: changes.list, receipts: await receiptsOf(ctx, device, mutations), hasMore: !complete },
     after: { position, held: state.held, reading: null },
   }
 }
 
-type Known = State & { id?: string; entities?: readonly string[] }
+type KnownState = State & { id?: string; entities?: readonly string[] }
 
 /** Returns the state of a cursor; without a cursor, an empty one. */
-async function stateOf(ctx: Ctx, device: Device, epoch: string, cursor: string | undefined): Promise<Known> {
-  if (cursor === undefined) return { position: await positionNow(ctx.db), held: [], reading: null }
+async function stateOf(ctx: Ctx, device: Device, epoch: string, cursor: string | undefined): Promise<KnownState> {
+  if (cursor === undefined) return { position: await currentPosition(ctx.db), held: [], reading: null }
   const id = cursor.startsWith('s1.') ? cursor.slice(3) : ''
   if (!isId(id)) throw badCursor()
   const [found] = await ctx.db.select().from(syncCursors).where(eq(syncCursors.id, id))
   if (found && found.deviceId !== device.id) throw badCursor()
-  const position = found ? positionOf(epoch, found.position) : 'foreign'
-  if (!found || typeof position === 'string' || found.createdAt < daysAfter(ctx.now, -limits.days)) throw startOver()
+  const position = found ? parseCursor(epoch, found.position) : 'foreign'
+  if (!found || typeof position === 'string' || found.createdAt < daysAfter(ctx.now, -syncLimits.days))
+    throw startOver()
   return { id, position, held: found.held, reading: found.reading, entities: found.entities }
 }
 
@@ -107,7 +108,7 @@ const HOUR = 3_600_000
 const isCheckDue = ({ now }: Ctx, { lastCheckAt }: Device): boolean =>
   lastCheckAt === null || Date.parse(now) - Date.parse(lastCheckAt) >= HOUR
 
-interface Kept {
+interface StoredCursor {
   after: State
   entities: readonly SyncEntity[]
   /** The cursor at which the page began. */
@@ -119,11 +120,11 @@ interface Kept {
  * Stores the cursor of a page. The previous one stays, so a lost response costs nothing, and so do the latest ones of
  * the last hour, because a stream can break off in the middle. Bookkeeping of reads, so not an event.
  */
-async function keep(
+async function storeCursor(
   ctx: Ctx,
   device: Device,
   epoch: string,
-  { after, entities, used, checked }: Kept,
+  { after, entities, used, checked }: StoredCursor,
 ): Promise<string> {
   const { position, held, reading } = after
   const id = newId()
@@ -131,7 +132,7 @@ async function keep(
     id,
     deviceId: device.id,
     createdAt: ctx.now,
-    position: toCursor(epoch, position),
+    position: encodeCursor(epoch, position),
     held: [...held],
     reading,
     entities: entities.map(({ entity }) => entity),
@@ -143,7 +144,7 @@ async function keep(
       eq(syncCursors.deviceId, device.id),
       notInArray(syncCursors.id, stay),
       sql`(${syncCursors.createdAt} < ${recent} or ${syncCursors.id} <= (select id from ${syncCursors} c
-          where c.device_id = ${device.id} order by c.id desc offset ${kept.cursors} limit 1))`,
+          where c.device_id = ${device.id} order by c.id desc offset ${storageLimits.cursors} limit 1))`,
     ),
   )
   await ctx.db

@@ -7,16 +7,16 @@ import { CpuBudget } from '../../cpu-budget.ts'
 import { DbError } from '../../db/driver.ts'
 import { AppError, notFound } from '../../errors.ts'
 import type { SyncEntity } from '../../records/sync.ts'
-import { storeClashes, tellOfConflicts } from './conflicts.ts'
-import { type Device, deviceOf, ownCopy } from './devices.ts'
+import { notifyOfConflicts, storeConflicts } from './conflicts.ts'
+import { decideMutation, type MutationCase, readAhead } from './decide-mutation.ts'
+import { type Device, deviceOf, ownDeviceRule } from './devices.ts'
 import { syncApplied } from './events.ts'
-import { type Case, judge, readAhead } from './judge.ts'
 import { keyOf } from './keys.ts'
-import { limits } from './limits.ts'
+import { syncLimits } from './limits.ts'
 import { receiptsOf, storeReceipt } from './receipts.ts'
 import type { Mutation, Push, Pushed, Receipt } from './schema.ts'
 import { syncDevices } from './table.ts'
-import { Turns } from './turns.ts'
+import { UserQueue } from './user-queue.ts'
 
 /**
  * How long one push may merge texts. Later mutations get no receipt, so the device sends them again: other work comes
@@ -25,12 +25,12 @@ import { Turns } from './turns.ts'
 const MERGE_MS = 200
 
 /** Pushes of one user are applied one after another. */
-const turns = new Turns('pushes', 4)
+const turns = new UserQueue('pushes', 4)
 
 /** Applies the mutations of a device in order, each in its own transaction. Decides on at least one. */
-export const push = flow('sync.push', ownCopy, async (ctx, { deviceId, mutations }: Push): Promise<Pushed> => {
+export const push = flow('sync.push', ownDeviceRule, async (ctx, { deviceId, mutations }: Push): Promise<Pushed> => {
   const device = await deviceOf(ctx, deviceId)
-  return turns.take(device.userId, () => applyAll(ctx, device, mutations))
+  return turns.run(device.userId, () => applyAll(ctx, device, mutations))
 })
 
 async function applyAll(ctx: Ctx, device: Device, mutations: readonly Mutation[]): Promise<Pushed> {
@@ -49,7 +49,7 @@ async function applyAll(ctx: Ctx, device: Device, mutations: readonly Mutation[]
   const receipts = ids.flatMap((id) => known.get(id) ?? [])
   const fresh = receipts.filter(({ mutationId }) => !repeated.has(mutationId))
   const conflicts = fresh.reduce((sum, receipt) => sum + (receipt.conflicts?.length ?? 0), 0)
-  if (conflicts > 0) await tellOfConflicts(ctx, { device, conflicts })
+  if (conflicts > 0) await notifyOfConflicts(ctx, { device, conflicts })
   await ctx.db
     .update(syncDevices)
     .set({ lastSeenAt: ctx.now, lastPushAt: ctx.now })
@@ -57,14 +57,14 @@ async function applyAll(ctx: Ctx, device: Device, mutations: readonly Mutation[]
   return { receipts }
 }
 
-interface Some {
+interface MutationBatch {
   device: Device
   mutations: readonly Mutation[]
   budget: CpuBudget
 }
 
 /** Decides on mutations in order, until the budget is spent. */
-async function decideSome(ctx: Ctx, { device, mutations, budget }: Some): Promise<Receipt[]> {
+async function decideSome(ctx: Ctx, { device, mutations, budget }: MutationBatch): Promise<Receipt[]> {
   const ahead = await readAhead(ctx, mutations)
   const receipts = new Map<string, Receipt>()
   for (const mutation of mutations) {
@@ -76,7 +76,7 @@ async function decideSome(ctx: Ctx, { device, mutations, budget }: Some): Promis
   return [...receipts.values()]
 }
 
-interface One extends Case {
+interface SingleMutation extends MutationCase {
   device: Device
 }
 
@@ -84,11 +84,11 @@ interface One extends Case {
 const READ_AHEAD = 100
 
 /** For the inner writes: the actions that they call have rules of their own, even for an agent's token. */
-const inner: Rule = { kinds: ['session', 'api_key', 'mcp_token'], scope: null, role: null, limited: true }
+const innerRule: Rule = { kinds: ['session', 'api_key', 'mcp_token'], scope: null, role: null, limited: true }
 
 const ATTEMPTS = 5
 
-async function decide(ctx: Ctx, { ahead, ...one }: One): Promise<Receipt> {
+async function decide(ctx: Ctx, { ahead, ...one }: SingleMutation): Promise<Receipt> {
   const { device, mutation } = one
   try {
     const as = await authorOf(ctx, mutation)
@@ -123,26 +123,26 @@ const isRace = (error: unknown): boolean =>
   (error instanceof DbError && error.code === UNIQUE_VIOLATION)
 const UNIQUE_VIOLATION = '23505'
 
-const apply = write('sync.apply', inner, async (ctx, { device, ...one }: One): Promise<Receipt> => {
+const apply = write('sync.apply', innerRule, async (ctx, { device, ...one }: SingleMutation): Promise<Receipt> => {
   const { mutation } = one
   const entity = entityFor(ctx, mutation)
   const { mutationId } = mutation
-  const { status, clashes, container, created } = await judge(ctx, entity, one)
-  const conflicts = container && (await storeClashes(ctx, device, mutation, container, clashes))
+  const { status, clashes, container, created } = await decideMutation(ctx, entity, one)
+  const conflicts = container && (await storeConflicts(ctx, device, mutation, container, clashes))
   const key = created ? await keyOf(ctx, entity, mutation.id) : undefined
   const receipt: Receipt = { mutationId, status, ...(conflicts && { conflicts }), ...(key && { key }) }
   storeReceipt(ctx, device, receipt)
   return receipt
 })
 
-interface Rejected extends Pick<One, 'device' | 'mutation'> {
+interface Rejected extends Pick<SingleMutation, 'device' | 'mutation'> {
   code: string
   detail: string
 }
 
 const reject = write(
   'sync.reject',
-  inner,
+  innerRule,
   async (ctx, { device, mutation, code, detail }: Rejected): Promise<Receipt> => {
     const { mutationId } = mutation
     const receipt: Receipt = { mutationId, status: 'rejected', code, detail: detail.slice(0, 2000) }
@@ -158,7 +158,7 @@ const reject = write(
  */
 const announce = write(
   'sync.announce',
-  inner,
+  innerRule,
   async (ctx, { device, mutations }: { device: Device; mutations: string[] }): Promise<void> =>
     ctx.emit(syncApplied, { subjectId: device.id, userId: device.userId, data: { mutations } }),
 )
@@ -168,9 +168,9 @@ function entityFor({ app, actor }: Ctx, mutation: Mutation): SyncEntity<Ctx> {
   const entity = app.records.synced.find(({ entity: name }) => name === mutation.entity)
   if (!entity) throw notFound('entity', mutation.entity)
   const scope = entity.scope.replace(/read$/, 'write')
-  authorize(actor, { ...inner, scope }, `Changing a ${entity.entity}`, app.clock)
+  authorize(actor, { ...innerRule, scope }, `Changing a ${entity.entity}`, app.clock)
   const bytes = Buffer.byteLength(JSON.stringify(mutation))
-  if (bytes > limits.mutationBytes) throw new AppError('too_large', 'A mutation exceeds 1 MiB.')
+  if (bytes > syncLimits.mutationBytes) throw new AppError('too_large', 'A mutation exceeds 1 MiB.')
   return entity
 }
 
@@ -181,19 +181,19 @@ function entityFor({ app, actor }: Ctx, mutation: Mutation): SyncEntity<Ctx> {
 async function authorOf(ctx: Ctx, { via }: Mutation): Promise<Actor> {
   const { actor } = ctx
   if (via === undefined) return actor
-  const found = await ctx.app.auth.again({ ...actor, kind: 'mcp_token', credentialId: via })
+  const found = await ctx.app.auth.renew({ ...actor, kind: 'mcp_token', credentialId: via })
   const token = 'actor' in found && found.actor.userId === userIdOf(actor) ? found.actor : undefined
   const team = token && (token.sandboxOf ?? token.organizationId)
   if (!token || !team || !actor.memberships.has(team))
     throw new AppError('unauthenticated', 'The MCP token of this change is invalid or belongs to someone else.')
   // The record names its project, so the token's default project does not apply.
-  return { ...token, projectId: null, scopes: common(token.scopes, actor.scopes), ...commonLimit(token, actor) }
+  return { ...token, projectId: null, scopes: commonScopes(token.scopes, actor.scopes), ...commonLimit(token, actor) }
 }
 
 /** Returns the scopes that both lists grant. */
-const common = (a: readonly string[], b: readonly string[]): string[] => [
-  ...new Set([...a.filter((scope) => holds(b, scope)), ...b.filter((scope) => holds(a, scope))]),
+const commonScopes = (a: readonly string[], b: readonly string[]): string[] => [
+  ...new Set([...a.filter((scope) => holdsScope(b, scope)), ...b.filter((scope) => holdsScope(a, scope))]),
 ]
 
-const holds = (scopes: readonly string[], scope: string): boolean =>
+const holdsScope = (scopes: readonly string[], scope: string): boolean =>
   scope.includes(':') ? scopeHolds(scopes, scope) : scopes.includes(scope) || scopes.includes('write')

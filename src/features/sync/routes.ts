@@ -1,9 +1,9 @@
-import { type Http, on, streamed } from '../../http/context.ts'
+import { asStream, type Http, on } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
-import { carry } from './carry.ts'
+import { carryBundle } from './carry.ts'
 import * as conflicts from './conflicts.ts'
 import * as devices from './devices.ts'
-import { limits } from './limits.ts'
+import { syncLimits } from './limits.ts'
 import { pull } from './pull.ts'
 import { push } from './push.ts'
 import {
@@ -22,15 +22,15 @@ import {
   Status,
   StatusQuery,
 } from './schema.ts'
-import { status } from './status.ts'
-import { NDJSON, pages } from './stream.ts'
+import { getSyncStatus } from './status.ts'
+import { NDJSON, streamPages } from './stream.ts'
 
 const byId = object({ id: id() })
 
 export const syncRoutes = (http: Http) =>
   http
-    .post('/api/sync/devices/register', ({ ctx, body }) => devices.register(ctx, body), {
-      ...on(devices.register, 'Register a device that keeps a copy of what you see, or change one'),
+    .post('/api/sync/devices/register', ({ ctx, body }) => devices.registerDevice(ctx, body), {
+      ...on(devices.registerDevice, 'Register a device that keeps a copy of what you see, or change one'),
       body: DeviceRegister,
       response: Registered,
     })
@@ -42,7 +42,7 @@ export const syncRoutes = (http: Http) =>
     .get(
       '/api/sync/pull',
       ({ ctx, query, request }) =>
-        request.headers.get('accept')?.includes(NDJSON) ? streamed(pages(ctx, query)) : pull(ctx, query),
+        request.headers.get('accept')?.includes(NDJSON) ? asStream(streamPages(ctx, query)) : pull(ctx, query),
       {
         ...on(pull, 'Get what changed since a cursor; as application/x-ndjson, all pages in one stream', {
           answers: [410],
@@ -52,32 +52,32 @@ export const syncRoutes = (http: Http) =>
       },
     )
     .post('/api/sync/push', ({ ctx, body }) => push(ctx, body), {
-      ...on(push, 'Send changes that were made on a device', { maxBody: limits.pushBytes, answers: [410] }),
+      ...on(push, 'Send changes that were made on a device', { maxBody: syncLimits.pushBytes, answers: [410] }),
       body: Push,
       response: Pushed,
     })
-    .post('/api/sync/carry', ({ ctx, body }) => carry(ctx, body), {
-      ...on(carry, 'Exchange a file with a device that has no network', { maxBody: 25 << 20, answers: [410] }),
+    .post('/api/sync/carry', ({ ctx, body }) => carryBundle(ctx, body), {
+      ...on(carryBundle, 'Exchange a file with a device that has no network', { maxBody: 25 << 20, answers: [410] }),
       body: Carry,
       response: Carried,
     })
-    .get('/api/sync/status', ({ ctx, query }) => status(ctx, query), {
-      ...on(status, 'List your devices, and the count and checksum of the records in each container', {
+    .get('/api/sync/status', ({ ctx, query }) => getSyncStatus(ctx, query), {
+      ...on(getSyncStatus, 'List your devices, and the count and checksum of the records in each container', {
         answers: [410],
       }),
       query: StatusQuery,
       response: Status,
     })
-    .get('/api/sync/conflicts', ({ ctx, query }) => conflicts.conflicts(ctx, query), {
-      ...on(conflicts.conflicts, 'List conflicts: yours, and those of records that you may change'),
+    .get('/api/sync/conflicts', ({ ctx, query }) => conflicts.listConflicts(ctx, query), {
+      ...on(conflicts.listConflicts, 'List conflicts: yours, and those of records that you may change'),
       query: ConflictQuery,
       response: ConflictPage,
     })
     .post(
       '/api/sync/conflicts/:id/resolve',
-      ({ ctx, params, body }) => conflicts.resolve(ctx, { ...params, ...body }),
+      ({ ctx, params, body }) => conflicts.resolveConflict(ctx, { ...params, ...body }),
       {
-        ...on(conflicts.resolve, 'Resolve a conflict'),
+        ...on(conflicts.resolveConflict, 'Resolve a conflict'),
         params: byId,
         body: Resolve,
         response: Conflict,

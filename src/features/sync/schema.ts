@@ -16,7 +16,7 @@ import {
   text,
   title,
 } from '../../schema.ts'
-import { limits } from './limits.ts'
+import { syncLimits } from './limits.ts'
 import { conflictKinds, receiptStatuses } from './table.ts'
 
 const EXAMPLE_ID = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
@@ -55,8 +55,8 @@ export const Registered = object({
   schema,
   containers: Type.Array(container),
   limits: object(
-    Object.fromEntries(Object.entries(limits).map(([key, value]) => [key, int({ example: value })])) as Record<
-      keyof typeof limits,
+    Object.fromEntries(Object.entries(syncLimits).map(([key, value]) => [key, int({ example: value })])) as Record<
+      keyof typeof syncLimits,
       ReturnType<typeof int>
     >,
   ),
@@ -97,7 +97,7 @@ export type Sum = Static<typeof Sum>
 export const PullQuery = object({
   deviceId: id(),
   cursor: optional(text(60, { example: `s1.${EXAMPLE_ID}`, description: 'Of the last page. Default: start' })),
-  limit: optional(int({ min: 1, max: limits.page, description: `Default: ${limits.page}` })),
+  limit: optional(int({ min: 1, max: syncLimits.page, description: `Default: ${syncLimits.page}` })),
 })
 export type PullQuery = Static<typeof PullQuery>
 
@@ -136,7 +136,7 @@ export type Mutation = Static<typeof Mutation>
 
 export const Push = object({
   deviceId: id(),
-  mutations: Type.Array(Mutation, { minItems: 1, maxItems: limits.mutations }),
+  mutations: Type.Array(Mutation, { minItems: 1, maxItems: syncLimits.mutations }),
 })
 export type Push = Static<typeof Push>
 export const Pushed = object({

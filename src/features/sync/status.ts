@@ -1,14 +1,14 @@
 import { desc } from 'drizzle-orm'
 import { read } from '../../action.ts'
-import { epochOf } from '../../events/epoch.ts'
+import { readEpoch } from '../../events/epoch.ts'
 import { sumsOf } from './checks.ts'
 import { openConflicts } from './conflicts.ts'
 import { readableBy } from './containers.ts'
-import { containersFor, deviceOf, isOwnDevice, ownCopy, SCHEMA } from './devices.ts'
+import { containersFor, deviceOf, isOwnDevice, ownDeviceRule, SCHEMA } from './devices.ts'
 import type { Status, StatusQuery } from './schema.ts'
 import { syncDevices } from './table.ts'
 
-const shown = {
+const deviceColumns = {
   id: syncDevices.id,
   name: syncDevices.name,
   platform: syncDevices.platform,
@@ -21,18 +21,22 @@ const shown = {
 }
 
 /** Returns the user's devices, and the checksums of the containers that the user sees. */
-export const status = read('sync.status', ownCopy, async (ctx, { deviceId }: StatusQuery): Promise<Status> => {
-  const device = deviceId === undefined ? { only: null } : await deviceOf(ctx, deviceId)
-  const devices = await ctx.db
-    .select(shown)
-    .from(syncDevices)
-    .where(isOwnDevice(ctx))
-    .orderBy(desc(syncDevices.lastSeenAt), syncDevices.id)
-  return {
-    epoch: await epochOf(ctx.app.driver),
-    schema: SCHEMA,
-    devices,
-    openConflicts: await openConflicts(ctx),
-    containers: await sumsOf(ctx, await containersFor(ctx, device), readableBy(ctx)),
-  }
-})
+export const getSyncStatus = read(
+  'sync.status',
+  ownDeviceRule,
+  async (ctx, { deviceId }: StatusQuery): Promise<Status> => {
+    const device = deviceId === undefined ? { only: null } : await deviceOf(ctx, deviceId)
+    const devices = await ctx.db
+      .select(deviceColumns)
+      .from(syncDevices)
+      .where(isOwnDevice(ctx))
+      .orderBy(desc(syncDevices.lastSeenAt), syncDevices.id)
+    return {
+      epoch: await readEpoch(ctx.app.driver),
+      schema: SCHEMA,
+      devices,
+      openConflicts: await openConflicts(ctx),
+      containers: await sumsOf(ctx, await containersFor(ctx, device), readableBy(ctx)),
+    }
+  },
+)

@@ -10,7 +10,7 @@ export const NDJSON = 'application/x-ndjson'
  * before, with the current rights of its user. If the rights end, the stream ends, and its last line is a page with
  * `hasMore`. The first page is read before the response starts, so that its errors have their status.
  */
-export async function pages(ctx: Ctx, query: PullQuery): Promise<Response> {
+export async function streamPages(ctx: Ctx, query: PullQuery): Promise<Response> {
   let page: Page | undefined = await pull(ctx, query)
   const encoder = new TextEncoder()
   const body = new ReadableStream<Uint8Array>({
@@ -18,14 +18,14 @@ export async function pages(ctx: Ctx, query: PullQuery): Promise<Response> {
       if (!page) return controller.close()
       const { cursor, hasMore } = page
       controller.enqueue(encoder.encode(`${JSON.stringify(page)}\n`))
-      page = hasMore ? await following(ctx, { ...query, cursor }) : undefined
+      page = hasMore ? await nextPageOf(ctx, { ...query, cursor }) : undefined
     },
   })
   return new Response(body, { headers: { 'content-type': NDJSON } })
 }
 
-async function following(ctx: Ctx, query: PullQuery): Promise<Page | undefined> {
-  const found = await ctx.app.auth.again(ctx.actor)
+async function nextPageOf(ctx: Ctx, query: PullQuery): Promise<Page | undefined> {
+  const found = await ctx.app.auth.renew(ctx.actor)
   if (!('actor' in found)) return undefined
   try {
     return await pull({ ...ctx, actor: found.actor, now: ctx.app.clock().toISOString() }, query)

@@ -1,15 +1,15 @@
 import { and, eq, or, sql } from 'drizzle-orm'
-import { nameRows } from '../../records/changed.ts'
+import { emitChangedRows } from '../../records/synced-changes.ts'
 import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
-import { letGo } from './leases/departures.ts'
+import { releaseTasksOf } from './leases/departures.ts'
 import { taskComments, taskEvidence, tasks } from './table.ts'
 
 /**
  * Unassigns the tasks of a removed account, clears the checkpoints of its agents, and removes its name from comments
  * and evidence, which stay.
  */
-export const withoutUser = accountRemoved.handle(async (ctx, { userId }) => {
-  await letGo(ctx, { type: 'user', id: userId })
+export const removeUserFromTasks = accountRemoved.handle(async (ctx, { userId }) => {
+  await releaseTasksOf(ctx, { type: 'user', id: userId })
   await ctx.db
     .update(tasks)
     .set({ leaseHolderId: null })
@@ -33,7 +33,7 @@ export const withoutUser = accountRemoved.handle(async (ctx, { userId }) => {
       organizationId: sql<string>`(select organization_id from ${tasks} where ${tasks.id} = ${taskComments.taskId})`,
       projectId: sql<string>`(select project_id from ${tasks} where ${tasks.id} = ${taskComments.taskId})`,
     })
-  nameRows(ctx, 'comment', comments)
+  emitChangedRows(ctx, 'comment', comments)
   await ctx.db
     .update(taskEvidence)
     .set({ actorId: null, actorName: FORMER_USER })

@@ -1,20 +1,20 @@
 import { eq, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
-import { member, permissionOf, type Refusal, refusalOf, refuse, roleRefusalOn } from '../../auth/policy.ts'
+import { member, permissionOf, type Refusal, roleRefusalOn, ruleRefusal, throwIfRefused } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { sameParty, speaker } from '../agents/parties.ts'
-import { type Notice, notify, settle } from '../notifications/service.ts'
-import { mentioned, tellMentioned } from '../projects/mentions.ts'
+import { currentUserOrAgent, isSameUserOrAgent } from '../agents/users-and-agents.ts'
+import { type Notice, notify, settleNotifications } from '../notifications/service.ts'
+import { findMentioned, notifyMentioned } from '../projects/mentions.ts'
 import { readersOf } from '../projects/readers.ts'
 import { taskCommentDeleted, taskCommentEdited, taskCommented } from './events.ts'
-import { changing, permitted, refusals } from './refusals.ts'
-import { about, type Found, findWithProject } from './rows.ts'
+import { findPermitted, refusals, taskWriteRule } from './refusals.ts'
+import { type FoundTask, findWithProject, taskEvent } from './rows.ts'
 import type { Comment, CommentPage, CommentPatch, CommentQuery, commentActions, Task } from './schema.ts'
 import { taskComments } from './table.ts'
 
-const visible = {
+const commentColumns = {
   id: taskComments.id,
   taskId: taskComments.taskId,
   authorType: taskComments.authorType,
@@ -36,7 +36,7 @@ const toComment = ({ authorType: type, authorId: id, authorName: name, ...rest }
   author: { type, id, name },
 })
 
-export const comments = read(
+export const listComments = read(
   'tasks.comments',
   member('tasks:read'),
   async (ctx, { ref, ...query }: CommentQuery & { ref: string }): Promise<CommentPage> => {
@@ -47,7 +47,7 @@ export const comments = read(
       order: 'asc',
     })
     const rows = await ctx.db
-      .select(visible)
+      .select(commentColumns)
       .from(taskComments)
       .where(page.where(eq(taskComments.taskId, id)))
       .orderBy(...page.orderBy)
@@ -66,12 +66,12 @@ interface NewComment {
   id?: string
 }
 
-export const comment = write(
+export const addComment = write(
   'tasks.comment',
-  changing,
+  taskWriteRule,
   async (ctx, { ref, body, asks = false, id: commentId }: NewComment): Promise<Comment> => {
-    const { task } = await permitted(ctx, ref, 'comment')
-    const { type, id, name } = speaker(ctx)
+    const { task } = await findPermitted(ctx, ref, 'comment')
+    const { type, id, name } = currentUserOrAgent(ctx)
     const [row] = await ctx.db
       .insert(taskComments)
       .values({
@@ -84,12 +84,12 @@ export const comment = write(
         asks,
         createdAt: ctx.now,
       })
-      .returning(visible)
-    ctx.emit(taskCommented, about(task, { commentId: row?.id }))
+      .returning(commentColumns)
+    ctx.emit(taskCommented, taskEvent(task, { commentId: row?.id }))
     const notice = { message: body, about: { kind: 'task' as const, id: task.id } }
     await settleAnswered(ctx, task.id, asks)
-    if (asks) await tellAsked(ctx, task, { ...notice, title: `${name} asks about ${task.key}` })
-    else await tellMentioned(ctx, task, body, { ...notice, title: `${name} mentions you on ${task.key}` })
+    if (asks) await notifyAsked(ctx, task, { ...notice, title: `${name} asks about ${task.key}` })
+    else await notifyMentioned(ctx, task, body, { ...notice, title: `${name} mentions you on ${task.key}` })
     return toComment(row as CommentRow)
   },
 )
@@ -101,15 +101,15 @@ export const comment = write(
 async function settleAnswered(ctx: Ctx, taskId: string, asks: boolean): Promise<void> {
   const { userId, agent } = ctx.actor
   if (!userId || (agent && asks)) return
-  await settle(ctx, { id: taskId, reasons: ['question'], userId, notFrom: agent?.id })
+  await settleNotifications(ctx, { id: taskId, reasons: ['question'], userId, notFrom: agent?.id })
 }
 
 /**
  * Notifies the people that a question concerns: those it mentions; otherwise the person that the asking agent works
  * for; for a question by a person, the assignee or the agent's person, and otherwise the task's creator.
  */
-async function tellAsked(ctx: Ctx, task: Task, notice: Omit<Notice, 'userId' | 'reason'>): Promise<void> {
-  const named = await mentioned(ctx, task, notice.message ?? '')
+async function notifyAsked(ctx: Ctx, task: Task, notice: Omit<Notice, 'userId' | 'reason'>): Promise<void> {
+  const named = await findMentioned(ctx, task, notice.message ?? '')
   const asked = named.length > 0 ? named : await concernedBy(ctx, task)
   await notify(ctx, ...asked.map((userId) => ({ ...notice, userId, reason: 'question' })))
 }
@@ -130,13 +130,15 @@ const whatOf: Record<CommentAction, string> = {
 }
 
 /** Returns why the caller may not change a comment: only its author and administrators of the team may. */
-const changeRefusal = (ctx: Ctx, found: Found, { author }: Comment, action: CommentAction): Refusal | undefined =>
+const changeRefusal = (ctx: Ctx, found: FoundTask, { author }: Comment, action: CommentAction): Refusal | undefined =>
   refusals.comment(ctx, found) ??
-  (sameParty(author, speaker(ctx)) ? undefined : roleRefusalOn(ctx.actor, found.project, 'admin', whatOf[action]))
+  (isSameUserOrAgent(author, currentUserOrAgent(ctx))
+    ? undefined
+    : roleRefusalOn(ctx.actor, found.project, 'admin', whatOf[action]))
 
 /** Returns what the caller may do with a comment, for surfaces that offer actions. */
-export const canChange = (ctx: Ctx, found: Found, comment: Comment): Comment['can'] => {
-  const byPolicy = refusalOf(ctx.actor, changing, 'tasks.updateComment', ctx.app.clock)
+export const canChange = (ctx: Ctx, found: FoundTask, comment: Comment): Comment['can'] => {
+  const byPolicy = ruleRefusal(ctx.actor, taskWriteRule, 'tasks.updateComment', ctx.app.clock)
   const ask = (action: CommentAction) => permissionOf(byPolicy ?? changeRefusal(ctx, found, comment, action))
   return { updateComment: ask('updateComment'), removeComment: ask('removeComment') }
 }
@@ -150,7 +152,7 @@ interface CommentRef {
 async function changeable(ctx: Ctx, { ref, commentId }: CommentRef, action: CommentAction) {
   const found = await findWithProject(ctx, ref)
   const before = await findComment(ctx, found.task.id, commentId)
-  refuse(changeRefusal(ctx, found, before, action))
+  throwIfRefused(changeRefusal(ctx, found, before, action))
   checkVersion(ctx, before)
   return { task: found.task, before }
 }
@@ -158,7 +160,7 @@ async function changeable(ctx: Ctx, { ref, commentId }: CommentRef, action: Comm
 /** Locks it, so that of two edits of one version the second is rejected. */
 async function findComment(ctx: Ctx, taskId: string, commentId: string): Promise<Comment> {
   const [row] = await ctx.db
-    .select(visible)
+    .select(commentColumns)
     .from(taskComments)
     .where(and(eq(taskComments.id, commentId), eq(taskComments.taskId, taskId)))
     .for('update')
@@ -168,7 +170,7 @@ async function findComment(ctx: Ctx, taskId: string, commentId: string): Promise
 
 export const updateComment = write(
   'tasks.updateComment',
-  changing,
+  taskWriteRule,
   async (ctx, { ref, commentId, ...patch }: CommentPatch & CommentRef): Promise<Comment> => {
     const { task, before } = await changeable(ctx, { ref, commentId }, 'updateComment')
     await ctx.db
@@ -176,7 +178,7 @@ export const updateComment = write(
       .set({ ...patch, editedAt: ctx.now, version: sql`${taskComments.version} + 1` })
       .where(eq(taskComments.id, before.id))
     await settleUnasked(ctx, task.id)
-    ctx.emit(taskCommentEdited, about(task, { commentId }))
+    ctx.emit(taskCommentEdited, taskEvent(task, { commentId }))
     return findComment(ctx, task.id, commentId)
   },
   { versioned: true },
@@ -185,18 +187,18 @@ export const updateComment = write(
 /** Settles the notifications of a task without open questions. */
 async function settleUnasked(ctx: Ctx, taskId: string): Promise<void> {
   const questions = await ctx.db.$count(taskComments, and(eq(taskComments.taskId, taskId), eq(taskComments.asks, true)))
-  if (questions === 0) await settle(ctx, { id: taskId, reasons: ['question'] })
+  if (questions === 0) await settleNotifications(ctx, { id: taskId, reasons: ['question'] })
 }
 
 /** Deletes a comment permanently. */
 export const removeComment = write(
   'tasks.removeComment',
-  changing,
+  taskWriteRule,
   async (ctx, at: CommentRef): Promise<{ id: string; deleted: true }> => {
     const { task, before } = await changeable(ctx, at, 'removeComment')
     await ctx.db.delete(taskComments).where(eq(taskComments.id, before.id))
     await settleUnasked(ctx, task.id)
-    ctx.emit(taskCommentDeleted, about(task, { commentId: before.id }))
+    ctx.emit(taskCommentDeleted, taskEvent(task, { commentId: before.id }))
     return { id: before.id, deleted: true }
   },
   { destructive: true, versioned: true },

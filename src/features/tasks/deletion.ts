@@ -1,23 +1,23 @@
 import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, write } from '../../action.ts'
-import { inPerson } from '../../auth/actor.ts'
-import { member, refuse } from '../../auth/policy.ts'
+import { isInPerson } from '../../auth/actor.ts'
+import { member, throwIfRefused } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { AppError } from '../../errors.ts'
-import { nameChanged, nameRows } from '../../records/changed.ts'
-import { requireRestorer } from '../../records/restoring.ts'
-import { thereOrLately } from '../../records/rows.ts'
-import { quoted } from '../../text/quoted.ts'
+import { requireRestorer } from '../../records/restore-rights.ts'
+import { isRestorable } from '../../records/rows.ts'
+import { emitChanged, emitChangedRows } from '../../records/synced-changes.ts'
+import { quoteText } from '../../text/quoting.ts'
 import { lockProject } from '../projects/lock.ts'
-import { takeTurns } from '../projects/names.ts'
+import { lockTeam } from '../projects/names.ts'
 import { requireOpenProject } from '../projects/refusals.ts'
 import { stories } from '../stories/table.ts'
-import { requireNoCircle, setFree } from './dependencies/dependencies.ts'
+import { requireNoCircle, unblockTasks } from './dependencies/dependencies.ts'
 import { lockNeighbours } from './dependencies/neighbours.ts'
 import { taskDeleted, taskRestored } from './events.ts'
-import { abandoned } from './leases/departures.ts'
-import { changing, heldRefusal, permitted } from './refusals.ts'
-import { about, find, findAnyWithProject, findWithProject } from './rows.ts'
+import { abandonedColumns } from './leases/departures.ts'
+import { findPermitted, heldRefusal, taskWriteRule } from './refusals.ts'
+import { findAnyWithProject, findTask, findWithProject, taskEvent } from './rows.ts'
 import type { Task } from './schema.ts'
 import { taskComments, tasks } from './table.ts'
 
@@ -30,15 +30,15 @@ const withParts = (roots: SQL, state: SQL): SQL =>
     union select ${tasks.id} from ${tasks} join below on ${tasks.parentId} = below.id where ${state}
   ) select id from below)`
 
-const raised = (ctx: Ctx) => ({ updatedAt: ctx.now, version: sql`${tasks.version} + 1` })
+const raisedVersion = (ctx: Ctx) => ({ updatedAt: ctx.now, version: sql`${tasks.version} + 1` })
 
-interface Buried {
+interface DeletedTask {
   id: string
   version: number
   organizationId: string
   projectId: string
 }
-const buried = {
+const deletedColumns = {
   id: tasks.id,
   version: tasks.version,
   organizationId: tasks.organizationId,
@@ -46,23 +46,23 @@ const buried = {
 }
 
 /** Soft-deletes tasks and unblocks those that waited for them. An agent cannot delete a task that another one holds. */
-export async function bury(ctx: Ctx, roots: SQL, what: string): Promise<Buried[]> {
+export async function deleteTasks(ctx: Ctx, roots: SQL, what: string): Promise<DeletedTask[]> {
   const these = sql`${tasks.id} in ${withParts(roots, isNull(tasks.deletedAt))}`
-  if (!inPerson(ctx.actor)) {
+  if (!isInPerson(ctx.actor)) {
     const held = await ctx.db
       .select({ id: tasks.id })
       .from(tasks)
       .where(and(these, sql`${tasks.leaseExpiresAt} > ${ctx.now}`))
-    for (const { id } of held) refuse(heldRefusal(ctx, await findWithProject(ctx, id)))
+    for (const { id } of held) throwIfRefused(heldRefusal(ctx, await findWithProject(ctx, id)))
   }
   await lockNeighbours(ctx, these)
   const deleted = await ctx.db
     .update(tasks)
-    .set({ deletedAt: ctx.now, ...abandoned(ctx.now), ...raised(ctx) })
+    .set({ deletedAt: ctx.now, ...abandonedColumns(ctx.now), ...raisedVersion(ctx) })
     .where(these)
-    .returning(buried)
+    .returning(deletedColumns)
   if (deleted.length > 0)
-    await setFree(
+    await unblockTasks(
       ctx,
       deleted.map(({ id }) => id),
       what,
@@ -71,17 +71,17 @@ export async function bury(ctx: Ctx, roots: SQL, what: string): Promise<Buried[]
 }
 
 /** Restores the tasks that were deleted together at `deletedAt`. */
-export async function unearth(ctx: Ctx, organizationId: string, roots: SQL, deletedAt: string): Promise<number> {
-  await takeTurns(ctx, organizationId)
+export async function restoreTasks(ctx: Ctx, organizationId: string, roots: SQL, deletedAt: string): Promise<number> {
+  await lockTeam(ctx, organizationId)
   const these = sql`${tasks.id} in ${withParts(roots, eq(tasks.deletedAt, deletedAt))}`
   await lockNeighbours(ctx, these)
   const back = await ctx.db
     .update(tasks)
-    .set({ deletedAt: null, ...raised(ctx) })
+    .set({ deletedAt: null, ...raisedVersion(ctx) })
     .where(these)
-    .returning(buried)
-  nameRows(ctx, 'task', back)
-  if (back[0]) nameChanged(ctx, 'comment', back[0], await commentsOf(ctx, back))
+    .returning(deletedColumns)
+  emitChangedRows(ctx, 'task', back)
+  if (back[0]) emitChanged(ctx, 'comment', back[0], await commentsOf(ctx, back))
   if (back.length > 0)
     await requireNoCircle(
       ctx,
@@ -91,7 +91,7 @@ export async function unearth(ctx: Ctx, organizationId: string, roots: SQL, dele
 }
 
 /** Restores the comments together with their task. */
-async function commentsOf(ctx: Ctx, back: readonly Buried[]): Promise<string[]> {
+async function commentsOf(ctx: Ctx, back: readonly DeletedTask[]): Promise<string[]> {
   const rows = await ctx.db
     .select({ id: taskComments.id })
     .from(taskComments)
@@ -101,21 +101,21 @@ async function commentsOf(ctx: Ctx, back: readonly Buried[]): Promise<string[]> 
 
 export const remove = write(
   'tasks.remove',
-  changing,
+  taskWriteRule,
   async (ctx, { ref, reason }: { ref: string; reason?: string }): Promise<{ id: string; deleted: true }> => {
-    const { projectId } = (await permitted(ctx, ref, 'remove')).task
+    const { projectId } = (await findPermitted(ctx, ref, 'remove')).task
     await lockProject(ctx, projectId)
-    const task = await find(ctx, ref)
+    const task = await findTask(ctx, ref)
     checkVersion(ctx, task)
-    const gone = await bury(ctx, eq(tasks.id, task.id), task.key)
+    const gone = await deleteTasks(ctx, eq(tasks.id, task.id), task.key)
     const { version = task.version } = gone.find(({ id }) => id === task.id) ?? {}
     const parts = gone.length - 1
-    nameRows(
+    emitChangedRows(
       ctx,
       'task',
       gone.filter(({ id }) => id !== task.id),
     )
-    ctx.emit(taskDeleted, about({ ...task, version }, { ...(reason && { reason }), ...(parts > 0 && { parts }) }))
+    ctx.emit(taskDeleted, taskEvent({ ...task, version }, { ...(reason && { reason }), ...(parts > 0 && { parts }) }))
     return { id: task.id, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -126,23 +126,23 @@ export const restore = write(
   'tasks.restore',
   member('tasks:write'),
   async (ctx, { ref }: { ref: string }): Promise<Task> => {
-    const { task, project, deletedAt } = await findAnyWithProject(ctx, ref, thereOrLately(tasks.deletedAt, ctx.now))
+    const { task, project, deletedAt } = await findAnyWithProject(ctx, ref, isRestorable(tasks.deletedAt, ctx.now))
     await requireRestorer(ctx, { ...task, deletedAt }, taskDeleted, 'Restoring a task')
     requireOpenProject(ctx, project, 'Restoring a task')
     checkVersion(ctx, task)
     if (deletedAt === null) return task
     await lockProject(ctx, task.projectId)
-    await requireStanding(ctx, task)
-    const many = await unearth(ctx, task.organizationId, eq(tasks.id, task.id), deletedAt)
-    const back = await find(ctx, task.id)
-    ctx.emit(taskRestored, about(back, many > 1 ? { parts: many - 1 } : {}))
+    await requireLiveParents(ctx, task)
+    const many = await restoreTasks(ctx, task.organizationId, eq(tasks.id, task.id), deletedAt)
+    const back = await findTask(ctx, task.id)
+    ctx.emit(taskRestored, taskEvent(back, many > 1 ? { parts: many - 1 } : {}))
     return back
   },
   { idempotent: true, versioned: true },
 )
 
 /** Requires that the task's story and parent are not deleted. */
-async function requireStanding(ctx: Ctx, { storyId, parentId }: Task): Promise<void> {
+async function requireLiveParents(ctx: Ctx, { storyId, parentId }: Task): Promise<void> {
   const [story] = storyId
     ? await ctx.db
         .select({ title: stories.title })
@@ -152,7 +152,7 @@ async function requireStanding(ctx: Ctx, { storyId, parentId }: Task): Promise<v
   if (story)
     throw new AppError(
       'conflict',
-      `The story of this task, ${quoted(story.title)}, is deleted. Restore the story first.`,
+      `The story of this task, ${quoteText(story.title)}, is deleted. Restore the story first.`,
     )
   const [parent] = parentId
     ? await ctx.db
@@ -163,6 +163,6 @@ async function requireStanding(ctx: Ctx, { storyId, parentId }: Task): Promise<v
   if (parent)
     throw new AppError(
       'conflict',
-      `The parent of this task, ${quoted(parent.title)}, is deleted. Restore the parent first.`,
+      `The parent of this task, ${quoteText(parent.title)}, is deleted. Restore the parent first.`,
     )
 }

@@ -1,26 +1,28 @@
 import { type Ctx, read } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
-import { linkedWith } from '../links/linked.ts'
-import { namesFor } from '../projects/rows.ts'
+import { linkedRecords } from '../links/linked-records.ts'
+import { projectNamesFor } from '../projects/rows.ts'
 import { canChange } from './comments.ts'
 import { taskParts } from './hooks.ts'
-import { can, checkpointFor } from './refusals.ts'
+import { checkpointFor, taskPermissions } from './refusals.ts'
 import type { TaskDetail } from './schema.ts'
 import { findInFull } from './task-context.ts'
 
 /** Returns a task with everything that a worker needs to start on it. */
-export const detail = read('tasks.detail', member('tasks:read'), (ctx, { ref }: { ref: string }) => detailOf(ctx, ref))
+export const getDetail = read('tasks.detail', member('tasks:read'), (ctx, { ref }: { ref: string }) =>
+  detailOf(ctx, ref),
+)
 
 /** Permissions are computed when they are read: tools do not show them. */
 export async function detailOf(ctx: Ctx, ref: string): Promise<TaskDetail> {
   const { found, near } = await findInFull(ctx, ref)
   const { task, project } = found
   // The two do not depend on each other, so both run at once.
-  const [given, links] = await Promise.all([taskParts.call(ctx, { task }), linkedWith(ctx, task)])
+  const [given, links] = await Promise.all([taskParts.call(ctx, { task }), linkedRecords(ctx, task)])
   const parts: Pick<TaskDetail, 'features'> = Object.assign({ features: [] }, ...given)
   return {
     ...task,
-    project: { id: project.id, ...namesFor(ctx, project) },
+    project: { id: project.id, ...projectNamesFor(ctx, project) },
     lastCheckpoint: checkpointFor(ctx, found),
     ...near,
     ...parts,
@@ -32,7 +34,7 @@ export async function detailOf(ctx: Ctx, ref: string): Promise<TaskDetail> {
     })),
     links,
     get can() {
-      return can(ctx, found)
+      return taskPermissions(ctx, found)
     },
   }
 }

@@ -2,16 +2,16 @@ import type { Feature } from '../../feature.ts'
 import { callReceived } from '../../http/hooks.ts'
 import { ownTasks } from '../../mcp/hooks.ts'
 import { streamsChanged } from '../connections/hooks.ts'
-import { withoutUser } from './account.ts'
+import { removeUserFromTasks } from './account.ts'
+import { agentOpenTasks, releaseRemovedAgent, releaseStoppedAgent } from './agent-hooks.ts'
 import { dependencySync } from './dependencies/dependency-sync.ts'
 import * as events from './events.ts'
-import { agentsAtWork } from './leases/at-work.ts'
-import { markLeases, renewLeases } from './leases/renewal.ts'
+import { agentsAtWork } from './leases/active-agents.ts'
+import { markLeaseStreams, renewLeases } from './leases/renewal.ts'
 import { taskJobs } from './leases/stalled.ts'
-import { mine } from './lists/mine.ts'
-import { progress } from './lists/progress.ts'
-import { agentLetsGo, agentTasks, stoppedLetsGo } from './of-agent.ts'
-import { lockTasks, taskStats, taskWork } from './of-project.ts'
+import { listMyTasks } from './lists/my-tasks.ts'
+import { storyProgress } from './lists/progress.ts'
+import { lockTasks, taskStats, taskWork } from './project-hooks.ts'
 import { taskRecord } from './record.ts'
 import { taskRoutes } from './routes.ts'
 import { commentSync } from './sync.ts'
@@ -25,17 +25,17 @@ export const tasks: Feature = {
   records: [taskRecord],
   synced: [commentSync, dependencySync],
   hooks: [
-    withoutUser,
-    progress,
+    removeUserFromTasks,
+    storyProgress,
     agentsAtWork,
     taskStats,
     taskWork,
     lockTasks,
-    agentTasks,
-    agentLetsGo,
-    stoppedLetsGo,
+    agentOpenTasks,
+    releaseRemovedAgent,
+    releaseStoppedAgent,
     callReceived.handle(async (ctx, named) => void renewLeases(ctx, named)),
-    streamsChanged.handle(markLeases),
-    ownTasks.handle((ctx) => mine(ctx, {})),
+    streamsChanged.handle(markLeaseStreams),
+    ownTasks.handle((ctx) => listMyTasks(ctx, {})),
   ],
 }

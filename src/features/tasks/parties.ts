@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { Party } from '../../records/party.ts'
+import type { UserOrAgent } from '../../records/user-or-agent.ts'
 import { agents } from '../agents/table.ts'
 import { users } from '../users/table.ts'
 import { tasks } from './table.ts'
@@ -16,7 +16,7 @@ export const partyOf = (type: SQL, id: SQL, forId?: SQL): SQL<string | null> =>
       where ${agents.id} = ${id}
         and (${agents.organizationId} = ${tasks.organizationId} or ${agents.scope} = 'public')) end`
 
-export function toParty(type: Party['type'], id: string | null, json: string): Party {
+export function toParty(type: UserOrAgent['type'], id: string | null, json: string): UserOrAgent {
   const [name, client, forId, forName] = JSON.parse(json) as [string, string?, string?, string?]
   return { type, id, name, ...(client && { client }), ...(forId && { for: { id: forId, name: String(forName) } }) }
 }
@@ -25,5 +25,5 @@ export const assigneeParty = partyOf(sql`${tasks.assigneeType}`, sql`${tasks.ass
 /** The assignee of a task, for list items. */
 export const assigneeOfItem: SQL = sql`case when ${assigneeParty} is not null
   then json_build_array(${tasks.assigneeType}, ${tasks.assigneeId}, ${assigneeParty})::text end`.mapWith(
-  (json: string): Party => toParty(...(JSON.parse(json) as [Party['type'], string, string])),
+  (json: string): UserOrAgent => toParty(...(JSON.parse(json) as [UserOrAgent['type'], string, string])),
 )

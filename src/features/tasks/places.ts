@@ -1,22 +1,22 @@
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { AppError, notFound } from '../../errors.ts'
-import { positionBehind } from '../../records/positions.ts'
-import { byReference, idStarts } from '../../records/rows.ts'
+import { positionAfterSibling } from '../../records/positions.ts'
+import { findByReference, idStartsWith } from '../../records/rows.ts'
 import { requireProject } from '../projects/current.ts'
 import { lockProject } from '../projects/lock.ts'
 import { requireOpenProject } from '../projects/refusals.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { stories } from '../stories/table.ts'
-import { inProject } from './rows.ts'
+import { findTaskInProject } from './rows.ts'
 import type { Task, TaskPatch } from './schema.ts'
 import { tasks } from './table.ts'
 
 /** Where a task belongs: its project, number, story, parent and position. */
 
 /** Returns the project to plan in: the named one, otherwise the one that the caller works in. */
-export async function projectFor(ctx: Ctx, ref: string | undefined): Promise<Project> {
+export async function findPlanningProject(ctx: Ctx, ref: string | undefined): Promise<Project> {
   const project = await requireProject(ctx, ref)
   requireOpenProject(ctx, project, 'Planning in this project')
   return project
@@ -44,7 +44,7 @@ export async function checkPlace(
 ): Promise<string | null | undefined> {
   const storyId = place.storyId ? await storyIn(ctx, projectId, place.storyId) : place.storyId
   if (!place.parentId) return storyId
-  const parent = await inProject(ctx, place.parentId, projectId)
+  const parent = await findTaskInProject(ctx, place.parentId, projectId)
   if (own) {
     const { rows } = await ctx.db.execute<{ id: string }>(sql`with recursive above (id) as (
       select ${parent.id}::uuid union select t.parent_id from above join ${tasks} t on t.id = above.id
@@ -66,13 +66,13 @@ async function storyIn(ctx: Ctx, projectId: string, ref: string): Promise<string
       .from(stories)
       .where(and(match, eq(stories.projectId, projectId), isNull(stories.deletedAt)))
       .limit(2)
-  const found = await byReference(ref, {
+  const found = await findByReference(ref, {
     id: (id) => select(eq(stories.id, id)),
     name: async (name) => {
-      const { storyId } = key.test(name) ? await inProject(ctx, name, projectId) : { storyId: null }
+      const { storyId } = key.test(name) ? await findTaskInProject(ctx, name, projectId) : { storyId: null }
       return storyId ? select(eq(stories.id, storyId)) : []
     },
-    prefix: (prefix) => select(idStarts(stories.id, prefix)),
+    prefix: (prefix) => select(idStartsWith(stories.id, prefix)),
   })
   if (!found) throw notFound('story', ref)
   return found.id
@@ -80,9 +80,9 @@ async function storyIn(ctx: Ctx, projectId: string, ref: string): Promise<string
 
 /** Returns the position after another task of the project; `null`: the first position. */
 export async function positionAfter(ctx: Ctx, task: Task, after: string | null): Promise<number> {
-  const behind = after === null ? null : (await inProject(ctx, after, task.projectId)).id
+  const behind = after === null ? null : (await findTaskInProject(ctx, after, task.projectId)).id
   await lockProject(ctx, task.projectId)
-  return positionBehind(
+  return positionAfterSibling(
     ctx,
     { table: tasks, siblings: eq(tasks.projectId, task.projectId), project: task },
     task.id,

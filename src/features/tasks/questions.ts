@@ -1,6 +1,6 @@
 import { desc, eq, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { nobody } from '../../auth/actor.ts'
+import { NO_USER_ID } from '../../auth/actor.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
 import { isOpen, notifications } from '../notifications/table.ts'
@@ -27,7 +27,7 @@ const MOST_QUESTIONS = 10
  * question is open while the notification of the person who was asked is: both were written at the same time.
  */
 export async function findOpenQuestions(ctx: Ctx, project?: Place): Promise<OpenQuestion[]> {
-  const isMine = eq(notifications.userId, ctx.actor.userId ?? nobody)
+  const isMine = eq(notifications.userId, ctx.actor.userId ?? NO_USER_ID)
   return ctx.db
     .select({
       key: sql<string>`${projects.key} || '-' || ${tasks.number}`,

@@ -1,7 +1,7 @@
 import { between, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { and, or } from '../../db/conditions.ts'
-import { lastComments, nextPart, type RecordKind } from '../../records/kind.ts'
+import { PART_SEPARATOR, type RecordKind, recentComments } from '../../records/kind.ts'
 import { projects } from '../projects/table.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
 import { taskDeleted } from './events.ts'
@@ -44,11 +44,11 @@ export const taskRecord: RecordKind<Ctx> = {
   item: { ...plain, assignee: assigneeOfItem },
   inBriefs: true,
   search: {
-    text: sql`concat_ws(${nextPart},
+    text: sql`concat_ws(${PART_SEPARATOR},
       concat_ws(e'\n\n', ${tasks.description},
         (select string_agg(criterion ->> 'text', e'\n') from jsonb_array_elements(${tasks.acceptance}) criterion),
         ${tasks.completionNotes}),
-      ${lastComments(taskComments.body, taskComments.createdAt, ofTask)})`,
+      ${recentComments(taskComments.body, taskComments.createdAt, ofTask)})`,
     grown: hasComments,
     several: hasComments,
     tags: tasks.labels,
@@ -59,7 +59,7 @@ export const taskRecord: RecordKind<Ctx> = {
     title: 'Task',
     references: 'Key (TUT-42) or id',
     tool: 'get_task',
-    read: (ctx, ref) => service.detail(ctx, { ref }),
+    read: (ctx, ref) => service.getDetail(ctx, { ref }),
     list: (ctx, limit) => service.list(ctx, { limit }),
   },
   sync: taskSync,

@@ -1,15 +1,15 @@
 import { Type } from '@sinclair/typebox'
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
 import { ProjectRef } from '../projects/schema.ts'
 import { verify } from './acceptance/evidence.ts'
 import * as comments from './comments.ts'
 import { remove, restore } from './deletion.ts'
-import { relate } from './dependencies/dependencies.ts'
-import { graph } from './dependencies/graph.ts'
+import { relateTasks } from './dependencies/dependencies.ts'
+import { getGraph } from './dependencies/graph.ts'
 import { GraphQuery, TaskGraph } from './dependencies/graph-schema.ts'
 import { claim, release } from './leases/leases.ts'
-import { next } from './leases/next.ts'
+import { pickNextTask } from './leases/next.ts'
 import { TaskCounts, TaskCountsQuery, TaskGroups, TaskPage, TaskQuery } from './lists/list-schema.ts'
 import { changeMany } from './many/batch.ts'
 import { createMany } from './many/creation.ts'
@@ -51,7 +51,7 @@ export const taskRoutes = (http: Http) =>
     .post(
       '/api/projects/:slug/tasks',
       async ({ ctx, params, body, set }) =>
-        created(set, '/api/tasks', await tasks.create(ctx, { ...body, projectRef: params.slug })),
+        respondCreated(set, '/api/tasks', await tasks.create(ctx, { ...body, projectRef: params.slug })),
       { ...on(tasks.create, 'Create a task'), params: ProjectRef, body: TaskCreate, response: { 201: Task } },
     )
     .post(
@@ -68,8 +68,8 @@ export const taskRoutes = (http: Http) =>
         response: { 201: CreatedMany },
       },
     )
-    .get('/api/tasks/counts', ({ ctx, query }) => tasks.counts(ctx, query), {
-      ...on(tasks.counts, 'Count tasks by state, priority, assignee, holder, label, story or epic'),
+    .get('/api/tasks/counts', ({ ctx, query }) => tasks.countTasks(ctx, query), {
+      ...on(tasks.countTasks, 'Count tasks by state, priority, assignee, holder, label, story or epic'),
       query: TaskCountsQuery,
       response: TaskCounts,
     })
@@ -83,13 +83,13 @@ export const taskRoutes = (http: Http) =>
       body: CompleteMany,
       response: CompletedMany,
     })
-    .post('/api/tasks/next', ({ ctx, body }) => next(ctx, body), {
-      ...on(next, 'Get the next task and why, and claim it in the same step'),
+    .post('/api/tasks/next', ({ ctx, body }) => pickNextTask(ctx, body), {
+      ...on(pickNextTask, 'Get the next task and why, and claim it in the same step'),
       body: TaskNext,
       response: NextTask,
     })
-    .get('/api/tasks/:id', ({ ctx, params }) => tasks.detail(ctx, { ref: params.id }), {
-      ...on(tasks.detail, 'Get a task with its dependencies in both directions and its comments'),
+    .get('/api/tasks/:id', ({ ctx, params }) => tasks.getDetail(ctx, { ref: params.id }), {
+      ...on(tasks.getDetail, 'Get a task with its dependencies in both directions and its comments'),
       params: byRef,
       response: TaskDetail,
     })
@@ -151,30 +151,39 @@ export const taskRoutes = (http: Http) =>
         response: TaskEvidence,
       },
     )
-    .post('/api/tasks/:id/relations', ({ ctx, params, body }) => relate(ctx, { ...body, ref: params.id }), {
-      ...on(relate, 'Relate a task to another one, or remove the relation'),
+    .post('/api/tasks/:id/relations', ({ ctx, params, body }) => relateTasks(ctx, { ...body, ref: params.id }), {
+      ...on(relateTasks, 'Relate a task to another one, or remove the relation'),
       params: byRef,
       body: Relate,
       response: Task,
     })
-    .get('/api/tasks/:id/comments', ({ ctx, params, query }) => comments.comments(ctx, { ...query, ref: params.id }), {
-      ...on(comments.comments, 'List the comments on a task'),
-      params: byRef,
-      query: CommentQuery,
-      response: CommentPage,
-    })
+    .get(
+      '/api/tasks/:id/comments',
+      ({ ctx, params, query }) => comments.listComments(ctx, { ...query, ref: params.id }),
+      {
+        ...on(comments.listComments, 'List the comments on a task'),
+        params: byRef,
+        query: CommentQuery,
+        response: CommentPage,
+      },
+    )
     .post(
       '/api/tasks/:id/comments',
       async ({ ctx, params, body, set }) => {
-        const comment = await comments.comment(ctx, { ...body, ref: params.id })
+        const comment = await comments.addComment(ctx, { ...body, ref: params.id })
         set.status = 201
         set.headers.location = `/api/tasks/${comment.taskId}/comments`
         return comment
       },
-      { ...on(comments.comment, 'Comment on a task'), params: byRef, body: CommentCreate, response: { 201: Comment } },
+      {
+        ...on(comments.addComment, 'Comment on a task'),
+        params: byRef,
+        body: CommentCreate,
+        response: { 201: Comment },
+      },
     )
-    .get('/api/projects/:slug/graph', ({ ctx, params, query }) => graph(ctx, { ...query, ref: params.slug }), {
-      ...on(graph, 'Get the tasks of a project that depend on others, and all connections between them'),
+    .get('/api/projects/:slug/graph', ({ ctx, params, query }) => getGraph(ctx, { ...query, ref: params.slug }), {
+      ...on(getGraph, 'Get the tasks of a project that depend on others, and all connections between them'),
       params: ProjectRef,
       query: GraphQuery,
       response: TaskGraph,

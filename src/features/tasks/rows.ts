@@ -5,24 +5,24 @@ import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { prepare } from '../../db/session.ts'
 import { notFound } from '../../errors.ts'
-import { byReference, idStarts } from '../../records/rows.ts'
+import { findByReference, idStartsWith } from '../../records/rows.ts'
 import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { type AcceptanceRule, DEFAULT_ACCEPTANCE } from '../projects/workflow/workflow-settings.ts'
 import type { TaskCheckpoint } from './leases/checkpoint-schema.ts'
 import { type LeaseFacts, leaseColumns } from './leases/lease-columns.ts'
-import { noSuchTask } from './missing.ts'
 import { assigneeParty, partyOf, toParty } from './parties.ts'
 import type { Acceptance, Lease, Task, TaskItem } from './schema.ts'
 import { taskDependencies, tasks } from './table.ts'
+import { taskNotFound } from './task-not-found.ts'
 
 /**
  * SQL for the open tasks (`o`) at the other end of its dependencies. `offset 0` makes the planner look up each one: on
  * small or new tables it would join all tasks with all tasks, once for every row. Tasks whose project moved to another
  * team no longer count.
  */
-const openOnes = (dependency: SQL): SQL =>
+const openTasksSql = (dependency: SQL): SQL =>
   sql`(${dependency} and d.kind = 'blocks' offset 0) d cross join lateral (select t.number, t.project_id from ${tasks} t
     where t.id = d.other and t.deleted_at is null and t.status not in ('done', 'cancelled')
       and t.organization_id = ${tasks.organizationId}
@@ -41,12 +41,12 @@ export const keysInWords = (keys: readonly string[]): string =>
 /** Keys of the open tasks that block it (`TUT-1,TUT-7`), and of the tasks that it blocks. */
 const openBlockers = (rights: Rights) =>
   sql<string | null>`case when ${tasks.hasOpenBlockers} then ${keyList(
-    openOnes(sql`select d.blocked_by_id as other from ${taskDependencies} d where d.task_id = ${tasks.id}`),
+    openTasksSql(sql`select d.blocked_by_id as other from ${taskDependencies} d where d.task_id = ${tasks.id}`),
     rights,
   )} end`
 export const openWaiters = (rights: Rights) =>
   keyList(
-    openOnes(sql`select d.task_id as other from ${taskDependencies} d where d.blocked_by_id = ${tasks.id}`),
+    openTasksSql(sql`select d.task_id as other from ${taskDependencies} d where d.blocked_by_id = ${tasks.id}`),
     rights,
   )
 /** SQL condition: its parent is blocked. The planner must not make it a join, which would read all tasks. */
@@ -54,7 +54,7 @@ export const parentIsBlocked = sql`coalesce((select p.has_open_blockers from ${t
   where p.id = ${tasks.parentId}), false)`
 
 /** Columns of list items. */
-const listed = (rights: Rights) => ({
+const taskItemColumns = (rights: Rights) => ({
   id: tasks.id,
   createdAt: tasks.createdAt,
   updatedAt: tasks.updatedAt,
@@ -88,15 +88,15 @@ const listed = (rights: Rights) => ({
   leaseSeenAt: tasks.leaseSeenAt,
   leaseExpiresAt: tasks.leaseExpiresAt,
 })
-const visible = (rights: Rights) => ({
-  ...listed(rights),
+const taskColumns = (rights: Rights) => ({
+  ...taskItemColumns(rights),
   description: tasks.description,
   acceptance: tasks.acceptance,
   completionNotes: tasks.completionNotes,
 })
 /** Adds the columns that permissions depend on. */
 export const foundColumns = (rights: Rights) => ({
-  task: visible(rights),
+  task: taskColumns(rights),
   project: {
     id: projectTable.id,
     key: projectTable.key,
@@ -113,15 +113,15 @@ export const foundColumns = (rights: Rights) => ({
   deletedAt: tasks.deletedAt,
 })
 
-export const live = isNull(tasks.deletedAt)
-export const visibleTo = (rights: Rights): SQL => and(live, projects.visibleTo(rights))
+export const isLiveTask = isNull(tasks.deletedAt)
+export const visibleTo = (rights: Rights): SQL => and(isLiveTask, projects.visibleTo(rights))
 
 /** The tables that a query with `visibleTo` needs. */
 export const withProject = sql`${tasks} join ${projectTable} on ${projectTable.id} = ${tasks.projectId}`
 
 export const selectItems = ({ db, actor }: Ctx) =>
   db
-    .select(listed(rightsOf(actor)))
+    .select(taskItemColumns(rightsOf(actor)))
     .from(tasks)
     .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
     .$dynamic()
@@ -143,14 +143,14 @@ const byId = prepare((db) =>
     .where(and(eq(tasks.id, sql.placeholder('id')), visibleTo(anyRights))),
 )
 
-export interface Found extends LeaseFacts {
+export interface FoundTask extends LeaseFacts {
   task: Task
   project: Pick<Project, 'id' | 'key' | 'name' | 'slug' | 'organizationId' | 'workspaceId' | 'visibility' | 'status'> &
     Record<'acceptance', AcceptanceRule>
   lastCheckpoint: TaskCheckpoint | null
   deletedAt: string | null
 }
-export const toFound = ({ task, ...rest }: Row, now: string): Found => ({ ...rest, task: toTask(task, now) })
+export const toFound = ({ task, ...rest }: Row, now: string): FoundTask => ({ ...rest, task: toTask(task, now) })
 
 const key = /^([a-z]{2,6})-(\d{1,9})$/i
 
@@ -174,31 +174,35 @@ function named(ctx: Ctx, text: string, which: SQL): Promise<Row[]> {
 }
 
 /** Finds a task by id, by key (`TUT-42`), or by unique id prefix in the current organization. */
-export async function findWithProject(ctx: Ctx, ref: string): Promise<Found> {
+export async function findWithProject(ctx: Ctx, ref: string): Promise<FoundTask> {
   const rights = rightsOf(ctx.actor)
-  const row = await byReference<Row>(ref, {
+  const row = await findByReference<Row>(ref, {
     id: (id) => byId(ctx.db, { id, ...rights }),
     name: (text) => named(ctx, text, visibleTo(rights)),
     prefix: async (prefix) =>
       ctx.actor.organizationId
         ? selectFound(ctx)
             .where(
-              and(eq(tasks.organizationId, ctx.actor.organizationId), idStarts(tasks.id, prefix), visibleTo(rights)),
+              and(
+                eq(tasks.organizationId, ctx.actor.organizationId),
+                idStartsWith(tasks.id, prefix),
+                visibleTo(rights),
+              ),
             )
             .limit(2)
         : [],
     record: ({ task }) => task,
   })
-  if (!row) throw await noSuchTask(ctx, ref, visibleTo(rights))
+  if (!row) throw await taskNotFound(ctx, ref, visibleTo(rights))
   return toFound(row, ctx.now)
 }
 
-export const find = async (ctx: Ctx, ref: string): Promise<Task> => (await findWithProject(ctx, ref)).task
+export const findTask = async (ctx: Ctx, ref: string): Promise<Task> => (await findWithProject(ctx, ref)).task
 
 /** Also finds a deleted task, if the condition allows it and its project exists. */
-export async function findAnyWithProject(ctx: Ctx, ref: string, which: SQL): Promise<Found> {
+export async function findAnyWithProject(ctx: Ctx, ref: string, which: SQL): Promise<FoundTask> {
   const there = and(which, projects.visibleTo(rightsOf(ctx.actor)))
-  const row = await byReference<Row>(ref, {
+  const row = await findByReference<Row>(ref, {
     id: (id) => selectFound(ctx).where(and(eq(tasks.id, id), there)),
     name: (text) => named(ctx, text, there),
     prefix: async () => [],
@@ -208,8 +212,8 @@ export async function findAnyWithProject(ctx: Ctx, ref: string, which: SQL): Pro
 }
 
 /** Finds a task in a project that the caller is known to see. */
-export async function inProject(ctx: Ctx, ref: string, projectId: string): Promise<Task> {
-  const task = await find(ctx, ref)
+export async function findTaskInProject(ctx: Ctx, ref: string, projectId: string): Promise<Task> {
+  const task = await findTask(ctx, ref)
   if (task.projectId !== projectId) throw notFound('task', task.key, 'in that project')
   return task
 }
@@ -276,7 +280,7 @@ const partiesOf = (...states: (TaskItem | undefined)[]): string[] =>
     (id) => typeof id === 'string',
   )
 
-export const about = <D extends object>(task: TaskItem, data?: D, before?: TaskItem) => ({
+export const taskEvent = <D extends object>(task: TaskItem, data?: D, before?: TaskItem) => ({
   subjectId: task.id,
   organizationId: task.organizationId,
   projectId: task.projectId,

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { Party } from '../../records/party.ts'
-import { priorities, statuses } from '../../records/work.ts'
+import { priorities, statuses } from '../../records/task-states.ts'
+import { UserOrAgent } from '../../records/user-or-agent.ts'
 import {
   array,
   bool,
@@ -43,7 +43,7 @@ export const Accepted = Type.Union(
 export type Accepted = Static<typeof Accepted>
 
 export const Lease = object({
-  holder: Party,
+  holder: UserOrAgent,
   sessionId: nullable(id()),
   why: nullable(
     text(2000, { description: 'What `next` said, or who assigned it', example: 'high priority, the only ready task' }),
@@ -81,7 +81,7 @@ export const TaskItem = object({
   title: itemTitle,
   status: oneOf(statuses),
   priority: oneOf(priorities),
-  assignee: nullable(Party),
+  assignee: nullable(UserOrAgent),
   labels,
   dueAt: nullable(instant()),
   estimate: nullable(int()),
@@ -114,7 +114,7 @@ export const commentActions = ['updateComment', 'removeComment'] as const
 export const Comment = object({
   id: id(),
   taskId: id(),
-  author: Party,
+  author: UserOrAgent,
   body: text(20_000, { example: 'Works on my machine' }),
   asks: bool({ description: 'It is a question' }),
   createdAt: instant(),
@@ -139,7 +139,7 @@ export const TaskEvidence = object({
   id: id(),
   level: oneOf(['reported', 'observed', 'verified']),
   evidence: Evidence,
-  actor: Party,
+  actor: UserOrAgent,
   createdAt: instant(),
 })
 export type TaskEvidence = Static<typeof TaskEvidence>

@@ -1,33 +1,41 @@
 import { eq, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
-import { member, refuse } from '../../auth/policy.ts'
+import { member, throwIfRefused } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
 import { lastPosition } from '../../records/positions.ts'
-import { changeLabels, isClosed, type LabelChange, type Status } from '../../records/work.ts'
-import { findParty, sameParty } from '../agents/parties.ts'
+import { changeLabels, isClosed, type LabelChange, type Status } from '../../records/task-states.ts'
+import { findUserOrAgent, isSameUserOrAgent } from '../agents/users-and-agents.ts'
 import { lockProject } from '../projects/lock.ts'
-import { clearTicks, criteria, ticked } from './acceptance/acceptance.ts'
+import { clearTicks, tickAccepted, toCriteria } from './acceptance/acceptance.ts'
 import { addEvidence } from './acceptance/evidence.ts'
-import { assigned, consequences, lockForChange, moved, stillOpen, store, tellAssignee } from './changing.ts'
-import { comment } from './comments.ts'
-import { findBlockers, relate, setBlockers } from './dependencies/dependencies.ts'
+import {
+  assigneeColumns,
+  findConsequences,
+  lockForChange,
+  notifyAssignee,
+  statusColumns,
+  stillOpen,
+  storeTask,
+} from './change-task.ts'
+import { addComment } from './comments.ts'
+import { findBlockers, relateTasks, setBlockers } from './dependencies/dependencies.ts'
 import { lockNeighbours } from './dependencies/neighbours.ts'
 import { taskCompleted, taskCreated, taskUpdated } from './events.ts'
-import { checkPlace, positionAfter, projectFor, takeNumbers } from './places.ts'
-import { blockedRefusal, changing, permitted } from './refusals.ts'
-import { about, type Found, find, HIDDEN } from './rows.ts'
+import { checkPlace, findPlanningProject, positionAfter, takeNumbers } from './places.ts'
+import { blockedRefusal, findPermitted, taskWriteRule } from './refusals.ts'
+import { type FoundTask, findTask, HIDDEN, taskEvent } from './rows.ts'
 import type { Task, TaskChanged, TaskCreate, TaskPatch } from './schema.ts'
 import { tasks } from './table.ts'
 
 export { complete, completeMany } from './acceptance/completion.ts'
-export { detail } from './detail.ts'
-export { board, counts, list } from './lists/lists.ts'
+export { getDetail } from './detail.ts'
+export { board, countTasks, list } from './lists/lists.ts'
 
 export const get = read(
   'tasks.get',
   member('tasks:read'),
-  (ctx, { ref }: { ref: string }): Promise<Task> => find(ctx, ref),
+  (ctx, { ref }: { ref: string }): Promise<Task> => findTask(ctx, ref),
 )
 
 export const create = write(
@@ -41,9 +49,9 @@ export const create = write(
       ...input
     }: TaskCreate & { id?: string; projectRef?: string; discoveredFrom?: string },
   ): Promise<Task> => {
-    const origin = discoveredFrom === undefined ? undefined : await find(ctx, discoveredFrom)
-    const project = await projectFor(ctx, projectRef ?? origin?.projectId)
-    const assignee = input.assignee ? await findParty(ctx, project, input.assignee) : undefined
+    const origin = discoveredFrom === undefined ? undefined : await findTask(ctx, discoveredFrom)
+    const project = await findPlanningProject(ctx, projectRef ?? origin?.projectId)
+    const assignee = input.assignee ? await findUserOrAgent(ctx, project, input.assignee) : undefined
     const id = input.id ?? newId()
     const number = await takeNumbers(ctx, project.id, 1)
     const storyId = await checkPlace(ctx, project.id, input)
@@ -67,17 +75,17 @@ export const create = write(
       labels: input.labels ?? [],
       dueAt: input.dueAt,
       estimate: input.estimate,
-      acceptance: criteria(input.acceptance ?? []),
+      acceptance: toCriteria(input.acceptance ?? []),
       position: (await lastPosition(ctx, tasks, eq(tasks.projectId, project.id))) + 1,
       createdAt: ctx.now,
       updatedAt: ctx.now,
     })
     if (blockers.length > 0)
       await setBlockers(ctx, { id, organizationId: project.organizationId, projectId: project.id }, blockers)
-    const task = await find(ctx, id)
-    ctx.emit(taskCreated, about(task))
-    if (origin) await relate(ctx, { ref: id, task: origin.id, kind: 'discovered_from' })
-    await tellAssignee(ctx, task, assignee)
+    const task = await findTask(ctx, id)
+    ctx.emit(taskCreated, taskEvent(task))
+    if (origin) await relateTasks(ctx, { ref: id, task: origin.id, kind: 'discovered_from' })
+    await notifyAssignee(ctx, task, assignee)
     return task
   },
 )
@@ -88,27 +96,27 @@ export const create = write(
  */
 export const update = write(
   'tasks.update',
-  changing,
+  taskWriteRule,
   async (
     ctx,
     { ref, comment: said, asks, evidence, dependencyId, ...patch }: TaskPatch & { ref: string; dependencyId?: string },
   ): Promise<TaskChanged> => {
     const isChange = (said ?? evidence) === undefined || Object.keys(patch).length > 0
-    const found = await permitted(ctx, ref, isChange || evidence ? 'update' : 'comment')
+    const found = await findPermitted(ctx, ref, isChange || evidence ? 'update' : 'comment')
     checkVersion(ctx, found.task)
     const changed = isChange
-      ? await change(ctx, found, patch, dependencyId)
+      ? await applyPatch(ctx, found, patch, dependencyId)
       : { ...found.task, ...stillOpen(found.task), freed: [], blocked: [] }
     if (evidence) await addEvidence(ctx, changed, evidence)
-    if (said !== undefined) await comment(ctx, { ref: found.task.id, body: said, asks })
+    if (said !== undefined) await addComment(ctx, { ref: found.task.id, body: said, asks })
     return changed
   },
   { versioned: true },
 )
 
-async function change(
+async function applyPatch(
   ctx: Ctx,
-  found: Found,
+  found: FoundTask,
   { keepTicks, ...patch }: Omit<TaskPatch, 'comment' | 'asks' | 'evidence'>,
   dependencyId: string | undefined,
 ): Promise<TaskChanged> {
@@ -120,28 +128,32 @@ async function change(
   const cleared = status && !keepTicks ? ticksClearedBy(before, status) : []
   const known = cleared.length > 0 ? clearTicks(before.acceptance) : before.acceptance
   const acceptance =
-    given || accepted || cleared.length > 0 ? ticked(given ? criteria(given, known) : known, accepted) : undefined
+    given || accepted || cleared.length > 0
+      ? tickAccepted(given ? toCriteria(given, known) : known, accepted)
+      : undefined
   const blockers = blockedBy && (await findBlockers(ctx, before.organizationId, blockedBy))
   await lockForChange(ctx, before, patch, blockers)
   // A caller who sends back the list that they read keeps the blockers that they cannot see.
   if (blockers) await setBlockers(ctx, before, blockers, { keepHidden: blockedBy.includes(HIDDEN), dependencyId })
-  const assignee = named ? await findParty(ctx, project, named) : undefined
+  const assignee = named ? await findUserOrAgent(ctx, project, named) : undefined
   if (status && status !== before.status)
-    refuse(blockedRefusal(blockedBy ? await find(ctx, before.id) : before, status))
-  const changed = await store(ctx, before, {
+    throwIfRefused(blockedRefusal(blockedBy ? await findTask(ctx, before.id) : before, status))
+  const changed = await storeTask(ctx, before, {
     ...plain,
     ...(title !== undefined && { title: title.trim() }),
-    ...((labels || addLabels || removeLabels) && { labels: relabelled(before, rest) }),
+    ...((labels || addLabels || removeLabels) && { labels: labelsAfter(before, rest) }),
     ...(acceptance && { acceptance }),
     ...(after !== undefined && { position: await positionAfter(ctx, before, after) }),
-    ...(named !== undefined && assigned(ctx, before, assignee)),
-    ...(status && moved(ctx, found, status, acceptance)),
+    ...(named !== undefined && assigneeColumns(ctx, before, assignee)),
+    ...(status && statusColumns(ctx, found, status, acceptance)),
   })
   const history = { fields: Object.keys(patch), ...(status && { from: before.status }) }
-  if (changed.status === 'done' && before.status !== 'done') ctx.emit(taskCompleted, about(changed, history, before))
-  else ctx.emit(taskUpdated, about(changed, { ...history, ...(cleared.length > 0 && { cleared }) }, before))
-  if (assignee && !(before.assignee && sameParty(before.assignee, assignee))) await tellAssignee(ctx, changed, assignee)
-  return { ...changed, ...stillOpen(changed), ...(await consequences(ctx, before, changed)) }
+  if (changed.status === 'done' && before.status !== 'done')
+    ctx.emit(taskCompleted, taskEvent(changed, history, before))
+  else ctx.emit(taskUpdated, taskEvent(changed, { ...history, ...(cleared.length > 0 && { cleared }) }, before))
+  if (assignee && !(before.assignee && isSameUserOrAgent(before.assignee, assignee)))
+    await notifyAssignee(ctx, changed, assignee)
+  return { ...changed, ...stillOpen(changed), ...(await findConsequences(ctx, before, changed)) }
 }
 
 /** Returns the criteria that a change of status unticks: reopening a task unticks all. */
@@ -150,7 +162,7 @@ const ticksClearedBy = ({ status: before, acceptance }: Task, status: Status): s
 
 const MOST_LABELS = 50
 
-function relabelled(before: Task, change: LabelChange): string[] {
+function labelsAfter(before: Task, change: LabelChange): string[] {
   const after = changeLabels(before.labels, change)
   if (after.length > MOST_LABELS)
     throw invalid(

@@ -2,20 +2,20 @@ import { sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { invalid } from '../../errors.ts'
 import {
-  checked,
   type Fields,
-  renamed,
-  type Stored,
+  renameField,
+  type StoredRecord,
   type SyncEntity,
-  type Synced,
-  split,
+  type SyncRules,
   splitContainer,
+  splitFields,
+  validateFields,
 } from '../../records/sync.ts'
 import { id, object, text } from '../../schema.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
 import { complete } from './acceptance/completion.ts'
-import { saidIn } from './acceptance/completion-notes.ts'
-import { comment, removeComment } from './comments.ts'
+import { notesBetween } from './acceptance/completion-notes.ts'
+import { addComment, removeComment } from './comments.ts'
 import { remove, restore } from './deletion.ts'
 import { CommentCreate, TaskCreate, TaskPatch } from './schema.ts'
 import { create, update } from './service.ts'
@@ -24,7 +24,7 @@ import { taskComments, tasks } from './table.ts'
 /** A new task is planned work; any other state from the device is applied as a second change. */
 const startsAs = new Set<unknown>(['backlog', 'todo'])
 
-export const taskSync: Synced<Ctx> = {
+export const taskSync: SyncRules<Ctx> = {
   columns: {
     id: tasks.id,
     createdAt: tasks.createdAt,
@@ -70,9 +70,9 @@ export const taskSync: Synced<Ctx> = {
   create: async (ctx, id, { projectId, ...fields }) => {
     const isLater = (name: string, value: unknown) =>
       name === 'completionNotes' || (name === 'status' && !startsAs.has(value))
-    const { now, later } = split(fields, isLater)
-    const input = checked(TaskCreate, renamed(now, 'assigneeId', 'assignee'))
-    const { id: projectRef } = checked(ofProject, { id: projectId })
+    const { now, later } = splitFields(fields, isLater)
+    const input = validateFields(TaskCreate, renameField(now, 'assigneeId', 'assignee'))
+    const { id: projectRef } = validateFields(ofProject, { id: projectId })
     await create(ctx, { ...input, id, projectRef })
     if (Object.keys(later).length > 0) await change(ctx, { id, version: 1 }, later)
   },
@@ -82,13 +82,16 @@ export const taskSync: Synced<Ctx> = {
 }
 
 /** Changes a task. Completion notes are added as by a completion, so that no earlier notes are lost. */
-async function change(ctx: Ctx, before: Stored, { completionNotes, ...fields }: Fields): Promise<unknown> {
-  const patch = (rest: Fields) => ({ ...checked(TaskPatch, renamed(rest, 'assigneeId', 'assignee')), ref: before.id })
+async function change(ctx: Ctx, before: StoredRecord, { completionNotes, ...fields }: Fields): Promise<unknown> {
+  const patch = (rest: Fields) => ({
+    ...validateFields(TaskPatch, renameField(rest, 'assigneeId', 'assignee')),
+    ref: before.id,
+  })
   if (completionNotes === undefined) return update(ctx, patch(fields))
   const { status = before.status, ...rest } = fields
   if (status !== 'done') throw invalid('/fields/completionNotes', 'Only a completed task can have completion notes.')
-  const { completionNotes: after } = checked(Notes, { completionNotes })
-  const said = saidIn(before.completionNotes as string | null, after)
+  const { completionNotes: after } = validateFields(Notes, { completionNotes })
+  const said = notesBetween(before.completionNotes as string | null, after)
   const done = await complete(ctx, { ref: before.id, ...said })
   return Object.keys(rest).length > 0 ? update({ ...ctx, expectedVersion: done.version }, patch(rest)) : done
 }
@@ -119,9 +122,9 @@ export const commentSync: SyncEntity<Ctx> = {
   fields: {},
   onCreate: ['taskId', 'body', 'asks'],
   create: (ctx, id, { taskId, ...fields }) =>
-    comment(ctx, { ...checked(CommentCreate, fields), ref: checked(ofTask, { id: taskId }).id, id }),
+    addComment(ctx, { ...validateFields(CommentCreate, fields), ref: validateFields(ofTask, { id: taskId }).id, id }),
   remove: (ctx, { id, ...before }) =>
-    removeComment(ctx, { ref: checked(ofTask, { id: before.taskId }).id, commentId: id }),
+    removeComment(ctx, { ref: validateFields(ofTask, { id: before.taskId }).id, commentId: id }),
   place: {
     visible: (rights) =>
       sql`exists (select 1 from ${tasks} where ${tasks.id} = ${taskComments.taskId}

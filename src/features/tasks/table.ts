@@ -13,7 +13,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import { instant, json, newId, searchOver, textList } from '../../db/columns.ts'
-import type { Status } from '../../records/work.ts'
+import type { Status } from '../../records/task-states.ts'
 import type { Evidence } from '../projects/workflow/workflow-schema.ts'
 import { stories, workItem } from '../stories/table.ts'
 import type { TaskCheckpoint } from './leases/checkpoint-schema.ts'

@@ -7,12 +7,12 @@ import { prepare } from '../../db/session.ts'
 import { isId } from '../../records/reference.ts'
 import { projects } from '../projects/table.ts'
 import { epics, stories } from '../stories/table.ts'
-import { type Found, findWithProject, foundColumns, toFound, visibleTo } from './rows.ts'
+import { type FoundTask, findWithProject, foundColumns, toFound, visibleTo } from './rows.ts'
 import type { Comment, Related, TaskDetail, TaskEvidence, WaitsFor } from './schema.ts'
 import { taskComments, taskDependencies, taskEvidence, tasks } from './table.ts'
 
 const id = sql.placeholder('id')
-const named = sql`${tasks.id}, ${projects.key} || '-' || ${tasks.number} as key, ${tasks.title}, ${tasks.status}`
+const nameColumns = sql`${tasks.id}, ${projects.key} || '-' || ${tasks.number} as key, ${tasks.title}, ${tasks.status}`
 const inProject = sql`join ${projects} on ${projects.id} = ${tasks.projectId}`
 /** Completion notes, cut. get_task returns the whole text. */
 const notes = sql`case when ${tasks.status} = 'done' then left(${tasks.completionNotes}, 2000)
@@ -23,12 +23,12 @@ const asList = (rows: SQL): SQL<string> =>
 
 /** Relations, parts, comments and evidence of a task in one statement: with few rows, each further query costs more. */
 const surroundings = {
-  ties: asList(sql`select d.task_id = ${id} as ahead, d.kind, ${named}, ${notes} as "completionNotes"
+  ties: asList(sql`select d.task_id = ${id} as ahead, d.kind, ${nameColumns}, ${notes} as "completionNotes"
     from ${taskDependencies} d
     join ${tasks} on ${tasks.id} = case when d.task_id = ${id} then d.blocked_by_id else d.task_id end ${inProject}
     where (d.task_id = ${id} or d.blocked_by_id = ${id}) and ${visibleTo(anyRights)}
     order by ${projects.key}, ${tasks.number} limit 200`),
-  parts: asList(sql`select ${named} from ${tasks} ${inProject}
+  parts: asList(sql`select ${nameColumns} from ${tasks} ${inProject}
     where ${tasks.parentId} = ${id} and ${visibleTo(anyRights)} order by ${tasks.position}, ${tasks.id} limit 100`),
   place: sql<string | null>`(select json_build_object(
       'story', case when s.id is not null then json_build_object('id', s.id, 'title', s.title) end,
@@ -47,10 +47,10 @@ const surroundings = {
     from ${taskEvidence} e where e.task_id = ${id} order by e.created_at desc, e.id desc limit 20`),
 }
 
-const select = prepare((db) => db.select(surroundings).from(sql`(select 1) one`))
+const selectSurroundings = prepare((db) => db.select(surroundings).from(sql`(select 1) one`))
 
 /** Selects a task together with its surroundings. */
-const selectWhole = prepare((db) =>
+const selectTaskInFull = prepare((db) =>
   db
     .select({ ...foundColumns(anyRights), near: surroundings })
     .from(tasks)
@@ -58,32 +58,35 @@ const selectWhole = prepare((db) =>
     .where(and(eq(tasks.id, id), visibleTo(anyRights))),
 )
 
-type Place = Pick<TaskDetail, 'story' | 'epic' | 'parent'>
-type Around = Place & Pick<TaskDetail, 'waitsFor' | 'frees' | 'related' | 'subtasks' | 'comments' | 'evidence'>
+type TaskPlace = Pick<TaskDetail, 'story' | 'epic' | 'parent'>
+type TaskSurroundings = TaskPlace &
+  Pick<TaskDetail, 'waitsFor' | 'frees' | 'related' | 'subtasks' | 'comments' | 'evidence'>
 
 const oldestFirst = <T extends { createdAt: string }>(newestFirst: T[]): T[] =>
   newestFirst.reverse().map((one) => ({ ...one, createdAt: toIso(one.createdAt) }))
 
 /** Returns a task's relations and parts that the caller sees, its last comments and its evidence. */
-async function around(ctx: Ctx, taskId: string): Promise<Around> {
-  const [found] = await select(ctx.db, { id: taskId, ...rightsOf(ctx.actor) })
+async function findSurroundings(ctx: Ctx, taskId: string): Promise<TaskSurroundings> {
+  const [found] = await selectSurroundings(ctx.db, { id: taskId, ...rightsOf(ctx.actor) })
   if (!found) throw new Error('a select without a table gave no row')
-  return toAround(found)
+  return toSurroundings(found)
 }
 
 /** Finds a task together with its surroundings: by its id in one statement. */
-export async function findInFull(ctx: Ctx, ref: string): Promise<{ found: Found; near: Around }> {
-  const [row] = isId(ref) ? await selectWhole(ctx.db, { id: ref.trim().toLowerCase(), ...rightsOf(ctx.actor) }) : []
+export async function findInFull(ctx: Ctx, ref: string): Promise<{ found: FoundTask; near: TaskSurroundings }> {
+  const [row] = isId(ref)
+    ? await selectTaskInFull(ctx.db, { id: ref.trim().toLowerCase(), ...rightsOf(ctx.actor) })
+    : []
   if (row) {
     const { near, ...found } = row
-    return { found: toFound(found, ctx.now), near: toAround(near) }
+    return { found: toFound(found, ctx.now), near: toSurroundings(near) }
   }
   // For another reference, or to explain why no task has this id.
   const found = await findWithProject(ctx, ref)
-  return { found, near: await around(ctx, found.task.id) }
+  return { found, near: await findSurroundings(ctx, found.task.id) }
 }
 
-function toAround(found: Awaited<ReturnType<typeof select>>[number]): Around {
+function toSurroundings(found: Awaited<ReturnType<typeof selectSurroundings>>[number]): TaskSurroundings {
   const ties = JSON.parse(found.ties) as (WaitsFor & { ahead: boolean })[]
   const those = (passes: (tie: (typeof ties)[number]) => boolean): Related[] =>
     ties.filter(passes).map(({ ahead: _, completionNotes: __, ...tie }) => tie)
@@ -91,12 +94,12 @@ function toAround(found: Awaited<ReturnType<typeof select>>[number]): Around {
     waitsFor: ties.filter(({ kind, ahead }) => kind === 'blocks' && ahead).map(({ ahead: _, ...tie }) => tie),
     frees: those(({ kind, ahead }) => kind === 'blocks' && !ahead),
     related: those(({ kind }) => kind !== 'blocks'),
-    subtasks: JSON.parse(found.parts) as Around['subtasks'],
+    subtasks: JSON.parse(found.parts) as TaskSurroundings['subtasks'],
     comments: oldestFirst(JSON.parse(found.comments) as Comment[]).map((comment) => ({
       ...comment,
       editedAt: comment.editedAt && toIso(comment.editedAt),
     })),
     evidence: oldestFirst(JSON.parse(found.evidence) as TaskEvidence[]),
-    ...(JSON.parse(found.place ?? '{"story":null,"epic":null,"parent":null}') as Place),
+    ...(JSON.parse(found.place ?? '{"story":null,"epic":null,"parent":null}') as TaskPlace),
   }
 }

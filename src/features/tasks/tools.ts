@@ -15,16 +15,24 @@ import {
   task,
 } from '../../mcp/arguments.ts'
 import { tool } from '../../mcp/tool.ts'
-import { statuses } from '../../records/work.ts'
-import { array, bool, int, object, oneOf, optional, someOf, text, title } from '../../schema.ts'
+import { statuses } from '../../records/task-states.ts'
+import { array, bool, int, listOfValues, object, oneOf, optional, text, title } from '../../schema.ts'
 import { remove } from './deletion.ts'
 import { claim } from './leases/leases.ts'
-import { next } from './leases/next.ts'
+import { pickNextTask } from './leases/next.ts'
 import { createMany } from './many/creation.ts'
 import { CompleteMany } from './many/many-schema.ts'
 import { Acceptance, Accepted } from './schema.ts'
 import * as tasks from './service.ts'
-import { asLines, begun, changed, completed, created, full, nextOrWhyNone } from './views.ts'
+import {
+  changedTaskView,
+  claimedTaskView,
+  completedTasksView,
+  createdTasksView,
+  fullTaskView,
+  nextOrWhyNone,
+  taskLines,
+} from './views.ts'
 
 const assignee = optional(text(254, { description: 'me, name or e-mail' }))
 const acceptance = optional(array(Type.Union([title(500), Acceptance]), 50))
@@ -77,7 +85,7 @@ export const taskTools = [
       })
       return { projectRef: project, parent, tasks: created }
     },
-    show: created,
+    show: createdTasksView,
   }),
   tool({
     name: 'list_tasks',
@@ -86,7 +94,7 @@ export const taskTools = [
     toolset: 'tasks',
     input: object({
       query,
-      status: optional(someOf(statuses)),
+      status: optional(listOfValues(statuses)),
       assignee: optional(text(1000, { description: assignee.description })),
       project: optional(project),
       tags,
@@ -105,8 +113,8 @@ export const taskTools = [
       mustExist: true,
       total: true,
     }),
-    show: asLines,
-    whole: async (ctx, { id }) => full(await tasks.detail(ctx, { ref: id }), undefined, ctx),
+    show: taskLines,
+    whole: async (ctx, { id }) => fullTaskView(await tasks.getDetail(ctx, { ref: id }), undefined, ctx),
   }),
   tool({
     name: 'update_task',
@@ -133,7 +141,7 @@ export const taskTools = [
     listedAs,
     action: tasks.update,
     with: ({ task, tags, expectedVersion: _, ...patch }) => ({ ref: task, ...patch, ...(tags && { labels: tags }) }),
-    show: (task) => changed(task),
+    show: (task) => changedTaskView(task),
   }),
   tool({
     name: 'complete_task',
@@ -157,7 +165,7 @@ export const taskTools = [
       sessionId: session,
       ...rest,
     }),
-    show: completed,
+    show: completedTasksView,
   }),
   tool({
     name: 'delete_task',
@@ -174,9 +182,9 @@ export const taskTools = [
     description: 'Get a task in full, with dependencies, who works on it, comments, linked records.',
     toolset: 'tasks',
     input: object({ task }),
-    action: tasks.detail,
+    action: tasks.getDetail,
     with: ({ task }) => ({ ref: task }),
-    show: full,
+    show: fullTaskView,
   }),
   tool({
     name: 'next_task',
@@ -184,7 +192,7 @@ export const taskTools = [
     description: 'Get the next task and why, claimed for you (claim: false only looks).',
     toolset: 'tasks',
     input: object({ project: optional(project), claim: optional(bool()), agent: optional(agent), session, minutes }),
-    action: next,
+    action: pickNextTask,
     with: ({ project, session, ...rest }) => ({ ...rest, projectRef: project, sessionId: session }),
     show: nextOrWhyNone,
   }),
@@ -203,6 +211,7 @@ export const taskTools = [
     }),
     action: claim,
     with: ({ task, session, ...rest }) => ({ ref: task, sessionId: session, ...rest }),
-    show: (task, { action = 'claim' }, ctx) => (action === 'claim' ? begun(task, ctx) : changed(task)),
+    show: (task, { action = 'claim' }, ctx) =>
+      action === 'claim' ? claimedTaskView(task, ctx) : changedTaskView(task),
   }),
 ]

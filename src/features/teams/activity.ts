@@ -3,17 +3,17 @@ import { type Ctx, read } from '../../action.ts'
 import { byRow } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { events } from '../../events/table.ts'
-import { feedColumns, feedEntry } from '../../records/feed.ts'
+import { feedColumns, toFeedEntry } from '../../records/feed.ts'
 import { keyset } from '../../records/page.ts'
-import { seenBy } from '../activity/service.ts'
+import { visibleEvents } from '../activity/service.ts'
 import { get } from '../organizations/service.ts'
 import type { ActivityPage, ActivityQuery } from './schema.ts'
 
 /** Condition for events of a team that the caller may see now. */
-export const seenIn = (ctx: Ctx, organizationId: string): SQL =>
-  and(eq(events.organizationId, organizationId), seenBy(ctx))
+export const isVisibleIn = (ctx: Ctx, organizationId: string): SQL =>
+  and(eq(events.organizationId, organizationId), visibleEvents(ctx))
 
-export const activity = read(
+export const getActivity = read(
   'teams.activity',
   byRow('organizations:read'),
   async (ctx, { id, ...query }: ActivityQuery & { id: string }): Promise<ActivityPage> => {
@@ -24,7 +24,7 @@ export const activity = read(
       .from(events)
       .where(
         page.where(
-          seenIn(ctx, id),
+          isVisibleIn(ctx, id),
           query.type === undefined ? undefined : eq(events.type, query.type),
           query.actorId === undefined
             ? undefined
@@ -36,6 +36,6 @@ export const activity = read(
       .orderBy(...page.orderBy)
       .limit(page.limit)
     const { items, nextCursor } = page.page(rows)
-    return { items: items.map(({ seq: _, ...event }) => feedEntry(ctx.app.events, event)), nextCursor }
+    return { items: items.map(({ seq: _, ...event }) => toFeedEntry(ctx.app.events, event)), nextCursor }
   },
 )

@@ -4,7 +4,7 @@ import { byRow } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { events } from '../../events/table.ts'
-import { statuses } from '../../records/work.ts'
+import { statuses } from '../../records/task-states.ts'
 import { oauthGrants } from '../grants/table.ts'
 import { visibleTo as visibleNotes } from '../notes/rows.ts'
 import { notes } from '../notes/table.ts'
@@ -16,7 +16,7 @@ import { taskCompleted } from '../tasks/events.ts'
 import { taskCounts } from '../tasks/table.ts'
 import { mcpTokens } from '../tokens/table.ts'
 import { users } from '../users/table.ts'
-import { seenIn } from './activity.ts'
+import { isVisibleIn } from './activity.ts'
 import { countedEvents } from './days.ts'
 import type { Analytics, AnalyticsQuery } from './schema.ts'
 
@@ -24,7 +24,7 @@ const DAY = 86_400_000
 const CONTRIBUTORS = 10
 
 /** Counts only records that the caller may see, so that the numbers reveal nothing else. Days are in UTC. */
-export const analytics = read(
+export const getAnalytics = read(
   'teams.analytics',
   byRow('organizations:read'),
   async (ctx, { id, days = 30 }: AnalyticsQuery & { id: string }): Promise<Analytics> => {
@@ -34,12 +34,15 @@ export const analytics = read(
       new Date(today - (days - 1 - i) * DAY).toISOString().slice(0, 10),
     )
     const from = `${dates[0]}T00:00:00.000Z`
-    return { days, from, ...(await holdings(ctx, id)), ...(await happenings(ctx, id, from, dates)) }
+    return { days, from, ...(await countRecords(ctx, id)), ...(await countActivity(ctx, id, from, dates)) }
   },
   { replica: true },
 )
 
-async function holdings(ctx: Ctx, id: string): Promise<Pick<Analytics, 'members' | 'projects' | 'tasks' | 'notes'>> {
+async function countRecords(
+  ctx: Ctx,
+  id: string,
+): Promise<Pick<Analytics, 'members' | 'projects' | 'tasks' | 'notes'>> {
   const rights = rightsOf(ctx.actor)
   const inTeam = sql`from ${projects} where ${projects.organizationId} = ${id} and ${visibleProjects(rights)}`
   const { rows } = await ctx.db.execute<{ kind: string; n: number }>(sql`
@@ -59,10 +62,10 @@ async function holdings(ctx: Ctx, id: string): Promise<Pick<Analytics, 'members'
   }
 }
 
-type Happenings = Pick<Analytics, 'completed' | 'changes' | 'activeMembers' | 'contributors'>
+type ActivityCounts = Pick<Analytics, 'completed' | 'changes' | 'activeMembers' | 'contributors'>
 type Row = { day: string | null; kind: string | null; actor: string | null; changes: number; completed: number }
 
-async function happenings(ctx: Ctx, id: string, from: string, dates: string[]): Promise<Happenings> {
+async function countActivity(ctx: Ctx, id: string, from: string, dates: string[]): Promise<ActivityCounts> {
   // Changes by an agent count for the user whose token it used, or who authorized it.
   const person = sql`case ${events.actorKind} when 'agent' then coalesce(
       (select ${mcpTokens.userId} from ${mcpTokens} where ${mcpTokens.id} = ${events.credentialId}),
@@ -72,7 +75,7 @@ async function happenings(ctx: Ctx, id: string, from: string, dates: string[]): 
   const { rows } = await ctx.db.execute<Row>(sql`
     select day::text as day, ${events.actorKind} as kind, ${person} as actor, sum(n)::int as changes,
       coalesce(sum(n) filter (where ${eq(events.type, taskCompleted.name)}), 0)::int as completed
-    from ${countedEvents(id, from)} where ${seenIn(ctx, id)}
+    from ${countedEvents(id, from)} where ${isVisibleIn(ctx, id)}
     group by grouping sets ((1, 2), (3))`)
   const byDay = Map.groupBy(
     rows.filter((r) => r.day !== null),

@@ -3,7 +3,7 @@ import { contextOf, flow, read, write } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
 import { machine } from '../../auth/policy.ts'
 import { meta } from '../../db/table.ts'
-import { positionNow } from '../../events/reader.ts'
+import { currentPosition } from '../../events/reader.ts'
 import { events } from '../../events/table.ts'
 import type { JobDefinition } from '../../jobs/definition.ts'
 import type { App } from '../../services.ts'
@@ -21,8 +21,8 @@ const LONGEST_PAUSE_MS = 2000
 const HOURS = 6 * 3600
 
 /** Returns the highest number up to which no running transaction can still add an event. */
-const settled = read('teams.settledEvents', machine, async (ctx, _: Record<string, never>): Promise<number> => {
-  const { high, holes } = await positionNow(ctx.db)
+const lastSettledSeq = read('teams.settledEvents', machine, async (ctx, _: Record<string, never>): Promise<number> => {
+  const { high, holes } = await currentPosition(ctx.db)
   return Math.min(high, ...holes.flatMap(({ from, writers }) => (writers?.length === 0 ? [] : from - 1)))
 })
 
@@ -60,7 +60,7 @@ const sumRange = write(
   { bookkeeping: true },
 )
 
-interface Way {
+interface SumOptions {
   signal?: AbortSignal
   /** Default: no pauses. */
   pace?: number
@@ -74,8 +74,8 @@ interface Way {
 export const sumDays = flow(
   'teams.sumDays',
   machine,
-  async (ctx, { signal, pace = 0, least = LEAST, most = MOST }: Way): Promise<void> => {
-    const upTo = await settled(ctx, {})
+  async (ctx, { signal, pace = 0, least = LEAST, most = MOST }: SumOptions): Promise<void> => {
+    const upTo = await lastSettledSeq(ctx, {})
     while (!signal?.aborted) {
       const started = performance.now()
       const range = await nextRange(ctx, { upTo, least, most })

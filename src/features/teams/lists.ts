@@ -1,5 +1,5 @@
 import { type Ctx, read } from '../../action.ts'
-import { inOrganization } from '../../auth/actor.ts'
+import { switchOrganization } from '../../auth/actor.ts'
 import { byRow } from '../../auth/policy.ts'
 import { notFound } from '../../errors.ts'
 import type { AgentPage, AgentQuery } from '../agents/schema.ts'
@@ -12,35 +12,37 @@ import type { FeaturePage, FeatureQuery } from '../workflow/schema.ts'
 import * as featureList from '../workflow/service.ts'
 
 /** Returns the context for a team given by its id instead of X-Organization-Id. The called actions check access. */
-function within(ctx: Ctx, id: string): Ctx {
+function inTeamContext(ctx: Ctx, id: string): Ctx {
   if (!ctx.actor.memberships.has(id)) throw notFound('organization', id)
-  return { ...ctx, actor: inOrganization(ctx.actor, id) }
+  return { ...ctx, actor: switchOrganization(ctx.actor, id) }
 }
 
 type InTeam<Q> = Q & { id: string }
 
-export const projects = read(
+export const listTeamProjects = read(
   'teams.projects',
   byRow('projects:read'),
   async (ctx, { id, ...query }: InTeam<ProjectQuery>): Promise<ProjectPage> =>
-    projectList.list(within(ctx, id), { ...query, organizationId: id }),
+    projectList.list(inTeamContext(ctx, id), { ...query, organizationId: id }),
 )
 
-export const features = read(
+export const listTeamFeatures = read(
   'teams.features',
   byRow('features:read'),
   async (ctx, { id, ...query }: InTeam<FeatureQuery>): Promise<FeaturePage> =>
-    featureList.list(within(ctx, id), { ...query, ofTeam: true }),
+    featureList.list(inTeamContext(ctx, id), { ...query, ofTeam: true }),
 )
 
-export const skills = read(
+export const listTeamSkills = read(
   'teams.skills',
   byRow('skills:read'),
-  async (ctx, { id, ...query }: InTeam<SkillQuery>): Promise<SkillPage> => skillList.listInTeam(within(ctx, id), query),
+  async (ctx, { id, ...query }: InTeam<SkillQuery>): Promise<SkillPage> =>
+    skillList.listInTeam(inTeamContext(ctx, id), query),
 )
 
-export const agents = read(
+export const listTeamAgents = read(
   'teams.agents',
   byRow('agents:read'),
-  async (ctx, { id, ...query }: InTeam<AgentQuery>): Promise<AgentPage> => agentList.listFor(within(ctx, id), query),
+  async (ctx, { id, ...query }: InTeam<AgentQuery>): Promise<AgentPage> =>
+    agentList.listFor(inTeamContext(ctx, id), query),
 )

@@ -3,7 +3,7 @@ import { type Ctx, read } from '../../action.ts'
 import { byRow } from '../../auth/policy.ts'
 import { idList, toIso } from '../../db/columns.ts'
 import { oauthGrants } from '../grants/table.ts'
-import { members } from '../organizations/members.ts'
+import { listMembers } from '../organizations/members.ts'
 import type { MemberQuery } from '../organizations/schema.ts'
 import { apiKeys, mcpTokens } from '../tokens/table.ts'
 import { loginSessions } from '../users/table.ts'
@@ -12,7 +12,7 @@ import type { PresencePage } from './schema.ts'
 const ONLINE_MS = 2 * 60_000
 const AWAY_MS = 15 * 60_000
 
-interface Seen {
+interface LastSeen {
   at: string
   /** MCP tokens that were used in the last two minutes. */
   agents: Set<string>
@@ -22,14 +22,19 @@ interface Seen {
  * Returns which members are online, by the last use of their credentials. Ignores credentials that are bound to another
  * team, and impersonation.
  */
-export const presence = read(
+export const getPresence = read(
   'teams.presence',
   byRow('organizations:read'),
   async (ctx, { id, ...query }: MemberQuery & { id: string }): Promise<PresencePage> => {
-    const { can: _, gives: __, ...page } = await members(ctx, { ...query, id })
+    const { can: _, gives: __, ...page } = await listMembers(ctx, { ...query, id })
     const now = Date.parse(ctx.now)
     const online = (at: string) => now - Date.parse(at) <= ONLINE_MS
-    const seen = await stored(ctx, id, idList(page.items.map((m) => m.id)), new Date(now - ONLINE_MS).toISOString())
+    const seen = await readLastSeen(
+      ctx,
+      id,
+      idList(page.items.map((m) => m.id)),
+      new Date(now - ONLINE_MS).toISOString(),
+    )
     for (const { actor, at } of ctx.app.auth.unwritten()) {
       if (!actor.userId || actor.session?.impersonatorId || (actor.bound && actor.organizationId !== id)) continue
       const known = seen.get(actor.userId) ?? { at, agents: new Set() }
@@ -39,7 +44,7 @@ export const presence = read(
     }
     return {
       ...page,
-      here: await ctx.app.live.company.at(id),
+      here: await ctx.app.live.presence.listPresent(id),
       items: page.items.map(({ id: userId, name, handle, avatarUrl, role }) => {
         const { at = null, agents } = seen.get(userId) ?? {}
         const status = !at || now - Date.parse(at) > AWAY_MS ? 'offline' : online(at) ? 'online' : 'away'
@@ -49,7 +54,7 @@ export const presence = read(
   },
 )
 
-async function stored(ctx: Ctx, id: string, people: string, since: string): Promise<Map<string, Seen>> {
+async function readLastSeen(ctx: Ctx, id: string, people: string, since: string): Promise<Map<string, LastSeen>> {
   const { rows } = await ctx.db.execute<{ user_id: string; at: string | Date; agents: string | null }>(sql`
     select user_id, max(at) as at, string_agg(token::text, ',') filter (where at >= ${since}::timestamptz) as agents
     from (

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { hubLimits } from '../../live/limits.ts'
-import { statuses } from '../../records/work.ts'
+import { statuses } from '../../records/task-states.ts'
 import {
   array,
   id,

@@ -1,9 +1,9 @@
 import { and, eq, gt, isNull } from 'drizzle-orm'
-import { countHoldings, endCredentialsOf } from '../accounts/hooks.ts'
+import { countHoldings, revokeProgramCredentials } from '../accounts/hooks.ts'
 import { stopWithoutToken } from './agents.ts'
 import { apiKeys, mcpTokens } from './table.ts'
 
-export const revokeAll = endCredentialsOf.handle(async (ctx, { userId, keepKeys }) => {
+export const revokeKeysAndTokens = revokeProgramCredentials.handle(async (ctx, { userId, keepKeys }) => {
   if (keepKeys) return
   const ended = { revokedAt: ctx.now }
   await ctx.db

@@ -3,8 +3,8 @@ import { type Ctx, flow, write } from '../../action.ts'
 import type { Actor } from '../../auth/actor.ts'
 import type { Rule } from '../../auth/policy.ts'
 import { agentTokenNames, onAgentRemoved, onAgentStopped } from '../agents/hooks.ts'
-import { agentOfToken, personOf, setProgram } from '../agents/of-token.ts'
 import { agents } from '../agents/table.ts'
+import { findOrCreateTokenAgent, personOfAgent, setAgentClient } from '../agents/token-agents.ts'
 import { hasPlanRoom } from '../organizations/plans.ts'
 import { mcpTokenConnected, mcpTokenIntroduced } from './events.ts'
 import { mcpTokens } from './table.ts'
@@ -27,16 +27,16 @@ const isNameless = ({ agent }: Actor, { client }: Program): boolean =>
   client !== undefined && agent?.forUser === true && agent.client === undefined
 
 /** Stores which program uses a token. Most uses change nothing, so it reads before it writes. */
-export const introduce = flow('tokens.introduce', anyToken, async (ctx, program: Program): Promise<void> => {
+export const introduceProgram = flow('tokens.introduce', anyToken, async (ctx, program: Program): Promise<void> => {
   const { credentialId } = ctx.actor
   if (!credentialId) return
   const [token] = await ctx.db.select().from(mcpTokens).where(eq(mcpTokens.id, credentialId))
   if (token && (isNew(token, program) || isNameless(ctx.actor, program)))
     // Only the token and its agent change, which belong to no project: a limit to projects must not stop it.
-    await connected({ ...ctx, actor: { ...ctx.actor, projects: undefined } }, program)
+    await storeConnection({ ...ctx, actor: { ...ctx.actor, projects: undefined } }, program)
 })
 
-const connected = write('tokens.connected', anyToken, async (ctx, program: Program): Promise<void> => {
+const storeConnection = write('tokens.connected', anyToken, async (ctx, program: Program): Promise<void> => {
   const { credentialId, userId } = ctx.actor
   if (!credentialId || !userId) return
   const [token] = await ctx.db.select().from(mcpTokens).where(eq(mcpTokens.id, credentialId)).for('update')
@@ -63,7 +63,7 @@ async function storeProgram(ctx: Ctx, token: Token, client: string): Promise<voi
   if (!userId || !agent || token.agentId !== agent.id) return
   const others = await ctx.db.$count(mcpTokens, and(isUsing(ctx, agent.id), ne(mcpTokens.id, token.id)))
   // An agent that several tokens share may run in several programs.
-  if (others > 0 || !(await setProgram(ctx, { id: agent.id, userId, client }))) return
+  if (others > 0 || !(await setAgentClient(ctx, { id: agent.id, userId, client }))) return
   ctx.emit(mcpTokenIntroduced, { subjectId: token.id, userId, data: { name: token.name, client } })
 }
 
@@ -91,7 +91,7 @@ export const nameTokens = agentTokenNames.handle(async (ctx, { organizationId })
 /** Releases the tasks of agents whose last token was revoked. Agents that people created may have other credentials. */
 export async function stopWithoutToken(ctx: Ctx, agentIds: readonly (string | null)[]): Promise<void> {
   for (const agentId of new Set(agentIds)) {
-    if (!agentId || !(await personOf(ctx, agentId))) continue
+    if (!agentId || !(await personOfAgent(ctx, agentId))) continue
     if (!(await isAgentUsed(ctx, agentId))) await onAgentStopped.call(ctx, { agentId })
   }
 }
@@ -111,7 +111,7 @@ export const replaceAgent = onAgentRemoved.handle(async (ctx, { agent }) => {
     const agentId =
       shared && !(await hasPlanRoom(ctx, organizationId, 'agents'))
         ? shared
-        : await agentOfToken(ctx, { organizationId, userId, token: name, client, isReplacement: true })
+        : await findOrCreateTokenAgent(ctx, { organizationId, userId, token: name, client, isReplacement: true })
     replacements.set(userId, agentId)
     await ctx.db.update(mcpTokens).set({ agentId }).where(eq(mcpTokens.id, id))
   }

@@ -12,7 +12,8 @@ import type { apiKeys, mcpTokens } from './table.ts'
 /** How many of each a user may have. */
 const MOST = 100
 
-export const expiry = (now: string, days: number): string => new Date(Date.parse(now) + days * 86_400_000).toISOString()
+export const expiryAfter = (now: string, days: number): string =>
+  new Date(Date.parse(now) + days * 86_400_000).toISOString()
 
 export async function requireBelowLimit(
   ctx: Ctx,
@@ -35,7 +36,7 @@ export const lockOwnSession = async (ctx: Ctx): Promise<unknown> =>
   ctx.actor.credentialId && lockSession(ctx, ctx.actor.credentialId)
 
 /** Throws for unknown scopes and toolsets: a misspelt one would create a credential without access. */
-export function checkNames(
+export function checkScopesAndToolsets(
   { app: { grantable } }: Ctx,
   scopes: readonly string[] = [],
   toolsets: readonly string[] = [],
@@ -73,7 +74,7 @@ export async function projectsOf(
   { organizationId, projects: limit = null, defaultProject, projectId }: Place,
 ): Promise<{ projects: string[] | null; projectId: string | null }> {
   const named = [...(limit ?? []), defaultProject, projectId].filter((id) => typeof id === 'string')
-  for (const id of new Set(named)) await projects.inOrganization(ctx, id, organizationId)
+  for (const id of new Set(named)) await projects.findInOrganization(ctx, id, organizationId)
   if (defaultProject && projectId && defaultProject !== projectId)
     throw invalid('/projectId', 'projectId is the same as defaultProject. Send one of them.')
   const usual = defaultProject ?? projectId ?? null

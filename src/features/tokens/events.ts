@@ -1,14 +1,14 @@
-import { define, flag, text, texts } from '../../events/catalogue.ts'
+import { defineEvent, flag, text, texts } from '../../events/catalogue.ts'
 import { nullable, optional } from '../../schema.ts'
 
 const ofKey = { kind: 'api_key', feed: 'access', changes: 'rights' } as const
 
-export const apiKeyCreated = define('api_key.created', {
+export const apiKeyCreated = defineEvent('api_key.created', {
   ...ofKey,
   description: 'A user created an API key',
   data: { name: text, scopes: texts, projects: optional(nullable(texts)) },
 })
-export const apiKeyRevoked = define('api_key.revoked', {
+export const apiKeyRevoked = defineEvent('api_key.revoked', {
   ...ofKey,
   description: 'An API key was revoked',
   data: { name: text },
@@ -16,23 +16,23 @@ export const apiKeyRevoked = define('api_key.revoked', {
 
 const ofToken = { kind: 'mcp_token', feed: 'access', changes: 'rights' } as const
 
-export const mcpTokenCreated = define('mcp_token.created', {
+export const mcpTokenCreated = defineEvent('mcp_token.created', {
   ...ofToken,
   description: 'A user created an MCP token',
   data: { name: text, kind: text, scopes: texts, projects: optional(nullable(texts)) },
 })
-export const mcpTokenIntroduced = define('mcp_token.introduced', {
+export const mcpTokenIntroduced = defineEvent('mcp_token.introduced', {
   ...ofToken,
   description: 'A program used an MCP token for the first time; its agent is named after it',
   data: { name: text, client: text },
 })
-export const mcpTokenConnected = define('mcp_token.connected', {
+export const mcpTokenConnected = defineEvent('mcp_token.connected', {
   kind: 'mcp_token',
   feed: 'access',
   description: 'An MCP token was used for the first time, or by another program or version than before',
   data: { name: text, first: flag, client: optional(text), version: optional(text) },
 })
-export const mcpTokenRevoked = define('mcp_token.revoked', {
+export const mcpTokenRevoked = defineEvent('mcp_token.revoked', {
   ...ofToken,
   description: 'An MCP token was revoked',
   data: { name: text },

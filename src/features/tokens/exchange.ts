@@ -1,7 +1,7 @@
 import { flow, write } from '../../action.ts'
 import { anyone, person } from '../../auth/policy.ts'
 import { provePassword } from '../accounts/password-proof.ts'
-import { admitted, type Proof } from '../accounts/sessions.ts'
+import { lockProvedUser, type Proof } from '../accounts/sessions.ts'
 import { insertKey } from './keys.ts'
 import type { ApiKeyCreate, ApiKeyCreated, KeyExchange } from './schema.ts'
 
@@ -9,7 +9,7 @@ const mintKey = write(
   'tokens.mintKey',
   person,
   async (ctx, { proof, ...wanted }: ApiKeyCreate & { proof: Proof }): Promise<ApiKeyCreated> => {
-    await admitted(ctx, proof)
+    await lockProvedUser(ctx, proof)
     return insertKey(ctx, wanted)
   },
 )

@@ -2,11 +2,18 @@ import { and, eq, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { account, person, recent } from '../../auth/policy.ts'
-import { hashBearer, newSecret, shown } from '../../auth/secrets.ts'
+import { hashBearer, maskedSecret, newSecret } from '../../auth/secrets.ts'
 import { invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import * as organizations from '../organizations/service.ts'
-import { checkNames, expiry, isActive, lockOwnSession, projectsOf, requireBelowLimit } from './credentials.ts'
+import {
+  checkScopesAndToolsets,
+  expiryAfter,
+  isActive,
+  lockOwnSession,
+  projectsOf,
+  requireBelowLimit,
+} from './credentials.ts'
 import { apiKeyCreated, apiKeyRevoked } from './events.ts'
 import type { ApiKeyCreate, ApiKeyCreated, ApiKeyPage, TokenQuery } from './schema.ts'
 import { apiKeys } from './table.ts'
@@ -14,7 +21,7 @@ import { apiKeys } from './table.ts'
 /** Default lifetime in days, so that a forgotten key expires. */
 const DAYS = 90
 
-const visibleKey = {
+const keyColumns = {
   id: apiKeys.id,
   createdAt: apiKeys.createdAt,
   updatedAt: apiKeys.updatedAt,
@@ -36,7 +43,7 @@ export const listKeys = read(
     const page = keyset({ createdAt: apiKeys.createdAt, name: apiKeys.name }, apiKeys.id, query, { sort: 'createdAt' })
     const own = and(eq(apiKeys.userId, userIdOf(ctx.actor)), isActive(ctx, apiKeys, query.active))
     const rows = await ctx.db
-      .select(visibleKey)
+      .select(keyColumns)
       .from(apiKeys)
       .where(page.where(own))
       .orderBy(...page.orderBy)
@@ -55,7 +62,7 @@ export const createKey = write(
 
 /** Runs in the caller's transaction. The caller has checked that the person confirmed their identity. */
 export async function insertKey(ctx: Ctx, input: ApiKeyCreate): Promise<ApiKeyCreated> {
-  checkNames(ctx, input.scopes)
+  checkScopesAndToolsets(ctx, input.scopes)
   await lockOwnSession(ctx)
   const { organizationId } = input
   if (organizationId) await organizations.get(ctx, { id: organizationId })
@@ -76,13 +83,13 @@ export async function insertKey(ctx: Ctx, input: ApiKeyCreate): Promise<ApiKeyCr
       scopes: input.scopes ?? ['write'],
       organizationId,
       projects,
-      ...shown(token),
+      ...maskedSecret(token),
       hash: hashBearer(token, projects),
-      expiresAt: expiry(ctx.now, input.expiresInDays ?? DAYS),
+      expiresAt: expiryAfter(ctx.now, input.expiresInDays ?? DAYS),
       createdAt: ctx.now,
       updatedAt: ctx.now,
     })
-    .returning(visibleKey)
+    .returning(keyColumns)
   if (!key) throw new Error('insert returned nothing')
   ctx.emit(apiKeyCreated, {
     subjectId: key.id,

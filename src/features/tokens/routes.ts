@@ -1,4 +1,4 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
 import { exchangeKey } from './exchange.ts'
 import * as keys from './keys.ts'
@@ -29,7 +29,7 @@ export const tokenRoutes = (http: Http) =>
     })
     .post(
       '/api/settings/api-keys',
-      async ({ ctx, body, set }) => created(set, '/api/settings/api-keys', await keys.createKey(ctx, body)),
+      async ({ ctx, body, set }) => respondCreated(set, '/api/settings/api-keys', await keys.createKey(ctx, body)),
       {
         ...on(keys.createKey, 'Create an API key; its value is shown once'),
         body: ApiKeyCreate,
@@ -48,7 +48,7 @@ export const tokenRoutes = (http: Http) =>
     })
     .post(
       '/api/mcp-tokens',
-      async ({ ctx, body, set }) => created(set, '/api/mcp-tokens', await tokens.createToken(ctx, body)),
+      async ({ ctx, body, set }) => respondCreated(set, '/api/mcp-tokens', await tokens.createToken(ctx, body)),
       {
         ...on(tokens.createToken, 'Create an MCP token; its value is shown once'),
         body: McpTokenCreate,
@@ -71,7 +71,7 @@ export const tokenRoutes = (http: Http) =>
     })
     .post(
       '/api/auth/api-key-exchange',
-      async ({ ctx, body, set }) => created(set, '/api/settings/api-keys', await exchangeKey(ctx, body)),
+      async ({ ctx, body, set }) => respondCreated(set, '/api/settings/api-keys', await exchangeKey(ctx, body)),
       {
         ...on(exchangeKey, 'Exchange e-mail and password for an API key; its value is shown once'),
         body: KeyExchange,

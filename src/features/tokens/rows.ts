@@ -1,14 +1,14 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import type { Actor } from '../../auth/actor.ts'
-import { type Permission, permissionOf, person, refusalOf } from '../../auth/policy.ts'
+import { type Permission, permissionOf, person, ruleRefusal } from '../../auth/policy.ts'
 import { agents } from '../agents/table.ts'
 import { organizations } from '../organizations/table.ts'
 import type { McpToken, tokenActions } from './schema.ts'
 import { mcpTokens } from './table.ts'
 
 /** The columns of an MCP token in responses, and those that other fields are computed from. */
-export const visibleToken = {
+export const tokenColumns = {
   id: mcpTokens.id,
   createdAt: mcpTokens.createdAt,
   updatedAt: mcpTokens.updatedAt,
@@ -44,14 +44,14 @@ type Row = Omit<McpToken, 'client' | 'tools' | 'defaultProject'> & {
 }
 
 /** Adds uses that are not stored yet, and the tools that the token lists now. */
-export function shownToken({ app, actor }: Ctx, { clientName, clientVersion, memberOf, ...token }: Row): McpToken {
+export function toToken({ app, actor }: Ctx, { clientName, clientVersion, memberOf, ...token }: Row): McpToken {
   const recent = app.auth.unwrittenUses(token.id)
   return {
     ...token,
     defaultProject: token.projectId,
     ...(recent && { lastUsedAt: recent.at, useCount: token.useCount + recent.count }),
     client: clientName === null ? null : { name: clientName, version: clientVersion },
-    tools: app.toolCosts.of(bearerOf(actor, { ...token, memberOf })),
+    tools: app.toolCosts.forActor(bearerOf(actor, { ...token, memberOf })),
   }
 }
 
@@ -79,9 +79,9 @@ function bearerOf(
   }
 }
 
-export function can({ actor, app }: Ctx): Record<(typeof tokenActions)[number], Permission> {
+export function tokenPermissions({ actor, app }: Ctx): Record<(typeof tokenActions)[number], Permission> {
   return {
-    create: permissionOf(refusalOf(actor, person, 'Creating a token', app.clock)),
-    revoke: permissionOf(refusalOf(actor, person, 'Revoking a token', app.clock)),
+    create: permissionOf(ruleRefusal(actor, person, 'Creating a token', app.clock)),
+    revoke: permissionOf(ruleRefusal(actor, person, 'Revoking a token', app.clock)),
   }
 }

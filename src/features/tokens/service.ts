@@ -1,18 +1,25 @@
 import { eq, isNull, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { account, byRow, deviceRefusal, person, refuse } from '../../auth/policy.ts'
-import { hashBearer, newSecret, shown } from '../../auth/secrets.ts'
+import { account, byRow, deviceRefusal, person, throwIfRefused } from '../../auth/policy.ts'
+import { hashBearer, maskedSecret, newSecret } from '../../auth/secrets.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { agentOfToken } from '../agents/of-token.ts'
-import { findOwnAgent } from '../agents/parties.ts'
+import { findOrCreateTokenAgent } from '../agents/token-agents.ts'
+import { findOwnAgent } from '../agents/users-and-agents.ts'
 import * as organizations from '../organizations/service.ts'
 import { isAgentUsed, stopWithoutToken } from './agents.ts'
-import { checkNames, expiry, isActive, lockOwnSession, projectsOf, requireBelowLimit } from './credentials.ts'
+import {
+  checkScopesAndToolsets,
+  expiryAfter,
+  isActive,
+  lockOwnSession,
+  projectsOf,
+  requireBelowLimit,
+} from './credentials.ts'
 import { mcpTokenCreated, mcpTokenRevoked } from './events.ts'
-import { can, shownToken, visibleToken } from './rows.ts'
+import { tokenColumns, tokenPermissions, toToken } from './rows.ts'
 import type {
   McpTokenCreate,
   McpTokenCreated,
@@ -45,13 +52,13 @@ export const listTokens = read(
       query.organizationId === undefined ? undefined : eq(mcpTokens.organizationId, query.organizationId),
     )
     const rows = await ctx.db
-      .select(visibleToken)
+      .select(tokenColumns)
       .from(mcpTokens)
       .where(page.where(own))
       .orderBy(...page.orderBy)
       .limit(page.limit)
     const found = page.page(rows, query.total ? await ctx.db.$count(mcpTokens, own) : undefined)
-    return { ...found, items: found.items.map((row) => shownToken(ctx, row)), can: can(ctx) }
+    return { ...found, items: found.items.map((row) => toToken(ctx, row)), can: tokenPermissions(ctx) }
   },
 )
 
@@ -60,9 +67,9 @@ export const getToken = read(
   account('tokens:read'),
   async (ctx, { id }: { id: string }): Promise<McpTokenDetail> => {
     const own = and(eq(mcpTokens.id, id), isOwn(ctx))
-    const [row] = await ctx.db.select(visibleToken).from(mcpTokens).where(own)
+    const [row] = await ctx.db.select(tokenColumns).from(mcpTokens).where(own)
     if (!row) throw notFound('mcp_token', id)
-    return { ...shownToken(ctx, row), can: { revoke: can(ctx).revoke } }
+    return { ...toToken(ctx, row), can: { revoke: tokenPermissions(ctx).revoke } }
   },
 )
 
@@ -81,10 +88,10 @@ export const createToken = write(
   'tokens.createToken',
   person,
   async (ctx, input: McpTokenCreate): Promise<McpTokenCreated> => {
-    checkNames(ctx, input.scopes, input.toolsets)
+    checkScopesAndToolsets(ctx, input.scopes, input.toolsets)
     const days = input.expiresInDays ?? DAYS[input.kind ?? 'live']
     if (days > MOST_DAYS_BY_DEVICE)
-      refuse(deviceRefusal(ctx.actor, `Creating a token for more than ${MOST_DAYS_BY_DEVICE} days`, '/tokens'))
+      throwIfRefused(deviceRefusal(ctx.actor, `Creating a token for more than ${MOST_DAYS_BY_DEVICE} days`, '/tokens'))
     await lockOwnSession(ctx)
     await organizations.get(ctx, { id: input.organizationId })
     const kind = input.kind ?? 'live'
@@ -95,7 +102,7 @@ export const createToken = write(
     const [userId, name] = [userIdOf(ctx.actor), input.name.trim()]
     const agentId = input.agentId
       ? (await findOwnAgent(ctx, input.organizationId, input.agentId)).id
-      : await agentOfToken(ctx, {
+      : await findOrCreateTokenAgent(ctx, {
           organizationId,
           userId,
           token: name,
@@ -115,20 +122,20 @@ export const createToken = write(
         projects,
         projectId,
         agentId,
-        ...shown(token),
+        ...maskedSecret(token),
         hash: hashBearer(token, projects),
-        expiresAt: expiry(ctx.now, days),
+        expiresAt: expiryAfter(ctx.now, days),
         createdAt: ctx.now,
         updatedAt: ctx.now,
       })
-      .returning(visibleToken)
+      .returning(tokenColumns)
     if (!made) throw new Error('insert returned nothing')
     ctx.emit(mcpTokenCreated, {
       subjectId: made.id,
       userId,
       data: { name: made.name, kind, scopes: made.scopes, projects },
     })
-    return { ...shownToken(ctx, made), token }
+    return { ...toToken(ctx, made), token }
   },
   { secret: ['token'] },
 )

@@ -1,6 +1,6 @@
-import { define, number, text } from '../../events/catalogue.ts'
+import { defineEvent, number, text } from '../../events/catalogue.ts'
 
-export const trackerSynced = define('tracker.synced', {
+export const trackerSynced = defineEvent('tracker.synced', {
   kind: 'tracker',
   feed: 'access',
   description: 'The issues of a repository at the code host were mirrored',

@@ -4,7 +4,7 @@ import type { JobDefinition } from '../../jobs/definition.ts'
 import type { App } from '../../services.ts'
 import { secretOf } from '../settings/service.ts'
 import { settingsOf } from '../settings/values.ts'
-import { sync } from './service.ts'
+import { syncIssues } from './service.ts'
 
 export const trackerJobs: JobDefinition<App>[] = [
   {
@@ -14,7 +14,7 @@ export const trackerJobs: JobDefinition<App>[] = [
       const ctx = contextOf(app, system)
       const { hourly, repositories } = (await settingsOf(ctx)).tracker
       if (!hourly || repositories.length === 0 || !(await secretOf(ctx, 'tracker', 'token'))) return
-      await sync(ctx, {})
+      await syncIssues(ctx, {})
     },
   },
 ]

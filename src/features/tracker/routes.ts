@@ -24,8 +24,8 @@ export const trackerRoutes = (http: Http) =>
       query: TrackedIssueQuery,
       response: TrackedIssuePage,
     })
-    .post('/api/admin/github/sync', ({ ctx, body }) => tracker.sync(ctx, body), {
-      ...on(tracker.sync, 'Mirror the issues of the code host now', outside),
+    .post('/api/admin/github/sync', ({ ctx, body }) => tracker.syncIssues(ctx, body), {
+      ...on(tracker.syncIssues, 'Mirror the issues of the code host now', outside),
       body: TrackerSync,
       response: TrackerSynced,
     })

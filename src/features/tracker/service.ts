@@ -8,7 +8,7 @@ import { and } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { createClient } from '../../outside/codehosts/client.ts'
 import type { RemoteIssue } from '../../outside/codehosts/host.ts'
-import { named, operators, saveToken } from '../../outside/codehosts/host-address.ts'
+import { operatorHost, parseRepository, saveTokenStep } from '../../outside/codehosts/host-address.ts'
 import { hostProviders } from '../../outside/codehosts/index.ts'
 import { keyset } from '../../records/page.ts'
 import { tokenFor } from '../integrations/service.ts'
@@ -34,24 +34,24 @@ const PAGES = 10
 
 /** Returns the token of the setting, otherwise that of the caller. */
 async function tokenOf(ctx: Ctx): Promise<string> {
-  const place = operators(ctx.app.config)
+  const place = operatorHost(ctx.app.config)
   const stored = await secretOf(ctx, 'tracker', 'token')
   const own = stored ?? (ctx.actor.userId ? await tokenFor(ctx, ctx.actor.userId, place) : undefined)
   if (!own)
     throw new AppError(
       'forbidden',
       `There is no token for ${new URL(place.base).host}. Set tracker.token, or save one of your own.`,
-      { next: [saveToken(place.provider)] },
+      { next: [saveTokenStep(place.provider)] },
     )
   return own
 }
 
 const clientOf = (ctx: Ctx, token: string) => {
-  const place = operators(ctx.app.config)
+  const place = operatorHost(ctx.app.config)
   return createClient(ctx.app, place, hostProviders[place.provider], token, AbortSignal.timeout(WHOLE_MS))
 }
 
-const urlOf = ({ app }: Ctx, repo: string): string => `${operators(app.config).base}/${repo}`
+const urlOf = ({ app }: Ctx, repo: string): string => `${operatorHost(app.config).base}/${repo}`
 
 export const listRepositories = read(
   'tracker.listRepositories',
@@ -60,7 +60,7 @@ export const listRepositories = read(
     const { repositories } = (await settingsOf(ctx)).tracker
     const isOfToken = available === '1' || available === 'true'
     const names = isOfToken ? await reachable(ctx) : repositories
-    return { items: await described(ctx, names, new Set(repositories)) }
+    return { items: await describeRepositories(ctx, names, new Set(repositories)) }
   },
 )
 
@@ -68,11 +68,15 @@ async function reachable(ctx: Ctx): Promise<string[]> {
   const { driver, clock } = ctx.app
   await countAttempt(driver, `tracker:${userIdOf(ctx.actor)}`, PER_MINUTE, 60, clock(), 'requests to code hosts')
   const client = clientOf(ctx, await tokenOf(ctx))
-  const found = await hostProviders[client.place.provider].mine(client)
+  const found = await hostProviders[client.place.provider].listRepositories(client)
   return found.map(({ owner, name }) => `${owner}/${name}`)
 }
 
-async function described(ctx: Ctx, names: string[], tracked: ReadonlySet<string>): Promise<TrackedRepository[]> {
+async function describeRepositories(
+  ctx: Ctx,
+  names: string[],
+  tracked: ReadonlySet<string>,
+): Promise<TrackedRepository[]> {
   if (names.length === 0) return []
   const counts = await ctx.db
     .select({ repo: trackedIssues.repo, state: trackedIssues.state, n: sql<number>`count(*)::int` })
@@ -116,14 +120,14 @@ export const listIssues = read(
   },
 )
 
-interface Mirrored {
+interface MirroredIssues {
   repo: string
   issues: RemoteIssue[]
 }
 
 /** Issues in one statement. */
 const AT_ONCE = 200
-const newest = {
+const excludedColumns = {
   title: sql`excluded.title`,
   state: sql`excluded.state`,
   labels: sql`excluded.labels`,
@@ -133,10 +137,10 @@ const newest = {
 }
 
 /** Stores the issues of one repository, in one transaction. */
-const store = write(
+const storeIssues = write(
   'tracker.store',
   admin,
-  async (ctx, { repo, issues }: Mirrored): Promise<{ added: number; changed: number }> => {
+  async (ctx, { repo, issues }: MirroredIssues): Promise<{ added: number; changed: number }> => {
     // A list that changes while it is read in pages may contain an issue twice.
     const rows = [
       ...new Map(
@@ -150,7 +154,7 @@ const store = write(
         .values(rows.slice(from, from + AT_ONCE))
         .onConflictDoUpdate({
           target: [trackedIssues.repo, trackedIssues.number],
-          set: newest,
+          set: excludedColumns,
           setWhere: sql`${trackedIssues.updatedAt} <> excluded.updated_at or ${trackedIssues.title} <> excluded.title
             or ${trackedIssues.state} <> excluded.state or ${trackedIssues.labels} <> excluded.labels`,
         })
@@ -159,19 +163,19 @@ const store = write(
       added += fresh
       changed += stored.length - fresh
     }
-    await note(ctx, repo, { syncedAt: ctx.now, error: null })
+    await storeState(ctx, repo, { syncedAt: ctx.now, error: null })
     ctx.emit(trackerSynced, { userId: ctx.actor.userId, data: { repo, added, changed } })
     return { added, changed }
   },
 )
 
-const fail = write(
+const storeFailure = write(
   'tracker.fail',
   admin,
-  (ctx, { repo, error }: { repo: string; error: string }): Promise<void> => note(ctx, repo, { error }),
+  (ctx, { repo, error }: { repo: string; error: string }): Promise<void> => storeState(ctx, repo, { error }),
 )
 
-async function note(ctx: Ctx, repo: string, set: { syncedAt?: string; error: string | null }): Promise<void> {
+async function storeState(ctx: Ctx, repo: string, set: { syncedAt?: string; error: string | null }): Promise<void> {
   await ctx.db
     .insert(trackedRepositories)
     .values({ repo, ...set })
@@ -179,17 +183,17 @@ async function note(ctx: Ctx, repo: string, set: { syncedAt?: string; error: str
 }
 
 /** Reads the issues of one repository that changed since the last sync. */
-async function readIssues(ctx: Ctx, repo: string, token: string): Promise<Mirrored['issues']> {
+async function readIssues(ctx: Ctx, repo: string, token: string): Promise<MirroredIssues['issues']> {
   const client = clientOf(ctx, token)
-  const { owner, name } = named(repo, [], client.place)
-  const remote = hostProviders[client.place.provider].at(client, { owner, name })
+  const { owner, name } = parseRepository(repo, [], client.place)
+  const remote = hostProviders[client.place.provider].openRepository(client, { owner, name })
   const [latest] = await ctx.db
     .select({ updatedAt: trackedIssues.updatedAt })
     .from(trackedIssues)
     .where(eq(trackedIssues.repo, repo))
     .orderBy(desc(trackedIssues.updatedAt))
     .limit(1)
-  const issues: Mirrored['issues'] = []
+  const issues: MirroredIssues['issues'] = []
   for (let page = 1; page <= PAGES; page++) {
     const { items, more } = await remote.issues({ page, since: latest?.updatedAt })
     issues.push(...items)
@@ -199,7 +203,7 @@ async function readIssues(ctx: Ctx, repo: string, token: string): Promise<Mirror
 }
 
 /** Mirrors the issues of all repositories of the setting, or of one of them. A failure does not stop the others. */
-export const sync = flow(
+export const syncIssues = flow(
   'tracker.sync',
   admin,
   async (ctx, { repo: only }: TrackerSync): Promise<TrackerSynced> => {
@@ -210,11 +214,15 @@ export const sync = flow(
     const items: TrackerSynced['items'] = []
     for (const repo of wanted) {
       try {
-        items.push({ repo, ...(await store(ctx, { repo, issues: await readIssues(ctx, repo, token) })), error: null })
+        items.push({
+          repo,
+          ...(await storeIssues(ctx, { repo, issues: await readIssues(ctx, repo, token) })),
+          error: null,
+        })
       } catch (problem) {
         if (!(problem instanceof AppError)) throw problem
         const error = problem.message.slice(0, 500)
-        await fail(ctx, { repo, error })
+        await storeFailure(ctx, { repo, error })
         items.push({ repo, added: 0, changed: 0, error })
       }
     }

@@ -53,7 +53,7 @@ export class Aliases {
   }
 
   /** Returns the record with the ids of this server, its references included. A new id changes those of its files. */
-  in(record: Line['record']): Line['record'] {
+  translate(record: Line['record']): Line['record'] {
     if (this.#known.size === 0) return record
     const text = JSON.stringify(record).replace(ids, (id) => this.#known.get(id) ?? id)
     const isOther = this.#known.has(String(record.id))
@@ -61,7 +61,7 @@ export class Aliases {
   }
 
   /** Returns the file of a record with their ids on this server. */
-  ofFile<T extends { id: string; recordId: string }>(file: T): T {
+  translateFile<T extends { id: string; recordId: string }>(file: T): T {
     const recordId = this.#known.get(file.recordId)
     return recordId === undefined ? file : { ...file, id: aliasOf(this.organizationId, file.id), recordId }
   }

@@ -1,16 +1,19 @@
 import type { Ctx } from '../../action.ts'
 import type { FieldKind } from '../../records/sync.ts'
 import type { Spec } from '../specs/schema.ts'
-import { keepVersion } from '../specs/versions.ts'
-import { merge } from '../sync/merge.ts'
+import { storeVersion } from '../specs/versions.ts'
+import { mergeField } from '../sync/merge.ts'
 import { entityNamed } from './entities.ts'
 
 /** What a later import changes in records that were imported before. */
 
 type Fields = Record<string, unknown>
-export type Kinds = Readonly<Record<string, FieldKind>>
+export type FieldKinds = Readonly<Record<string, FieldKind>>
 
-export const fieldsOf = (entity: string, fields: Kinds): Kinds => ({ ...fields, ...entityNamed(entity).fields })
+export const fieldsOf = (entity: string, fields: FieldKinds): FieldKinds => ({
+  ...fields,
+  ...entityNamed(entity).fields,
+})
 
 /** Fields that are taken together with another. */
 const companions: Readonly<Record<string, readonly string[]>> = {
@@ -19,8 +22,8 @@ const companions: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Compares three versions of a record: the last import, the stored one, and the new import. */
-export function compared(
-  fields: Kinds,
+export function mergeImport(
+  fields: FieldKinds,
   base: Fields,
   here: Fields,
   there: Fields,
@@ -28,7 +31,7 @@ export function compared(
   const taken: Fields = {}
   const conflicts: string[] = []
   for (const [name, kind] of Object.entries(fields)) {
-    const result = merge(kind, base[name] ?? null, here[name] ?? null, there[name] ?? null)
+    const result = mergeField(kind, base[name] ?? null, here[name] ?? null, there[name] ?? null)
     if (result === 'conflict') conflicts.push(name)
     else if (result.how !== 'unchanged') {
       taken[name] = result.value
@@ -47,22 +50,23 @@ export const nameOf = ({ title, name }: Fields): string | null => {
 }
 
 /** Entities that are replaced by a newer version, not merged by fields: their columns, and the test for newer. */
-const newer: Readonly<Record<string, { columns: readonly string[]; than(here: Fields, there: Fields): boolean }>> = {
-  comment: {
-    columns: ['body', 'asks', 'editedAt', 'version'],
-    than: (here, there) => Number(there.version) > Number(here.version),
-  },
-  gateEvidence: {
-    columns: ['level', 'missing', 'reopenedAt', 'verifiedById', 'verifiedByName', 'verifiedAt'],
-    than: (here, there) =>
-      rank(there.level) > rank(here.level) ||
-      (there.level === here.level && Boolean(there.reopenedAt) && !here.reopenedAt),
-  },
-}
+const newerRules: Readonly<Record<string, { columns: readonly string[]; than(here: Fields, there: Fields): boolean }>> =
+  {
+    comment: {
+      columns: ['body', 'asks', 'editedAt', 'version'],
+      than: (here, there) => Number(there.version) > Number(here.version),
+    },
+    gateEvidence: {
+      columns: ['level', 'missing', 'reopenedAt', 'verifiedById', 'verifiedByName', 'verifiedAt'],
+      than: (here, there) =>
+        rank(there.level) > rank(here.level) ||
+        (there.level === here.level && Boolean(there.reopenedAt) && !here.reopenedAt),
+    },
+  }
 
 /** Returns the changes to a part that is stored already, or undefined. `parent` is the column of its record. */
 export function newerPart(entity: string, parent: string, here: Fields, there: Fields): Fields | undefined {
-  const rule = newer[entity]
+  const rule = newerRules[entity]
   if (!rule || here[parent] !== there[parent] || !rule.than(here, there)) return undefined
   return Object.fromEntries(rule.columns.map((name) => [name, there[name]]))
 }
@@ -76,6 +80,6 @@ export async function specVersion(ctx: Ctx, here: Fields, there: Fields, after: 
   const [mine, theirs] = [Number(here.version), Number(there.version)]
   if (isTheirs && theirs > mine) return theirs
   const version = Math.max(mine, theirs) + 1
-  await keepVersion(ctx, { ...after, version } as Spec, 'Merged with an import')
+  await storeVersion(ctx, { ...after, version } as Spec, 'Merged with an import')
   return version
 }

@@ -44,12 +44,18 @@ export interface Reference {
   readonly orNull?: true
 }
 
-export const needed = (field: string, table: string): Reference => ({ field, table, isNeeded: true })
-const later = (field: string, table: string): Reference => ({ field, table })
-export const orNull = (field: string, table: string): Reference => ({ ...later(field, table), orNull: true })
-const near = (field: string, table: string): Reference => ({ ...needed(field, table), inProject: true })
+export const requiredReference = (field: string, table: string): Reference => ({ field, table, isNeeded: true })
+const laterReference = (field: string, table: string): Reference => ({ field, table })
+export const nullableReference = (field: string, table: string): Reference => ({
+  ...laterReference(field, table),
+  orNull: true,
+})
+const projectReference = (field: string, table: string): Reference => ({
+  ...requiredReference(field, table),
+  inProject: true,
+})
 
-const said = { actorType: oneOf(['user', 'agent', 'system']), actorName: text(200), createdAt: instant() }
+const authorFields = { actorType: oneOf(['user', 'agent', 'system']), actorName: text(200), createdAt: instant() }
 
 /** The entities of an export, in its order: each record comes after the one it belongs to. */
 export const entities = {
@@ -57,52 +63,58 @@ export const entities = {
   agent: { schema: Agent, hasSlug: true },
   skill: { schema: Skill, hasSlug: true },
   epic: { schema: Epic, fields: { position: 'value' } },
-  story: { schema: Story, references: [near('epicId', 'epics')], fields: { position: 'value' } },
+  story: { schema: Story, references: [projectReference('epicId', 'epics')], fields: { position: 'value' } },
   task: {
     schema: Task,
-    references: [near('storyId', 'stories'), later('parentId', 'tasks')],
+    references: [projectReference('storyId', 'stories'), laterReference('parentId', 'tasks')],
     fields: { completionNotes: 'text', position: 'value' },
   },
-  comment: { schema: Comment, references: [needed('taskId', 'tasks')] },
-  evidence: { schema: object({ ...TaskEvidence.properties, ...said }), references: [needed('taskId', 'tasks')] },
+  comment: { schema: Comment, references: [requiredReference('taskId', 'tasks')] },
+  evidence: {
+    schema: object({ ...TaskEvidence.properties, ...authorFields }),
+    references: [requiredReference('taskId', 'tasks')],
+  },
   dependency: {
     schema: object({ kind: oneOf(kinds), createdAt: instant() }),
-    references: [needed('taskId', 'tasks'), needed('blockedById', 'tasks')],
+    references: [requiredReference('taskId', 'tasks'), requiredReference('blockedById', 'tasks')],
   },
   feature: {
     schema: Feature,
-    references: [later('taskIds', 'tasks'), later('specId', 'specs')],
+    references: [laterReference('taskIds', 'tasks'), laterReference('specId', 'specs')],
     fields: { position: 'value' },
   },
   gateEvidence: {
-    schema: object({ ...SubmittedEvidence.properties, ...said, verifiedAt: nullable(instant()) }),
-    references: [needed('featureId', 'features')],
+    schema: object({ ...SubmittedEvidence.properties, ...authorFields, verifiedAt: nullable(instant()) }),
+    references: [requiredReference('featureId', 'features')],
   },
   review: {
-    schema: object({ ...FeatureReview.properties, ...said, comment: nullable(text(10_000)) }),
-    references: [needed('featureId', 'features')],
+    schema: object({ ...FeatureReview.properties, ...authorFields, comment: nullable(text(10_000)) }),
+    references: [requiredReference('featureId', 'features')],
   },
   featureDependency: {
     schema: object({ createdAt: instant() }),
-    references: [needed('featureId', 'features'), needed('blockedById', 'features')],
+    references: [requiredReference('featureId', 'features'), requiredReference('blockedById', 'features')],
   },
   repository: { schema: object({ ...Repository.properties, host: url(), pulls: Type.Array(Pull) }) },
   pullRequest: {
     schema: object({ ...Pull.properties, createdAt: instant() }),
-    references: [needed('repositoryId', 'repositories'), orNull('featureId', 'features')],
+    references: [requiredReference('repositoryId', 'repositories'), nullableReference('featureId', 'features')],
   },
   spec: { schema: Spec },
   version: {
     schema: object({ ...SpecVersion.properties, content: Spec.properties.content }),
-    references: [needed('specId', 'specs')],
+    references: [requiredReference('specId', 'specs')],
   },
-  decision: { schema: Decision, references: [later('supersedes', 'decisions'), later('supersededById', 'decisions')] },
-  discussion: { schema: Discussion, references: [needed('decisionId', 'decisions')] },
+  decision: {
+    schema: Decision,
+    references: [laterReference('supersedes', 'decisions'), laterReference('supersededById', 'decisions')],
+  },
+  discussion: { schema: Discussion, references: [requiredReference('decisionId', 'decisions')] },
   note: { schema: Note, hasSlug: true },
-  session: { schema: Session, references: [orNull('taskId', 'tasks')] },
+  session: { schema: Session, references: [nullableReference('taskId', 'tasks')] },
   memory: {
     schema: Memory,
-    references: [later('supersedes', 'memories'), later('supersededById', 'memories')],
+    references: [laterReference('supersedes', 'memories'), laterReference('supersededById', 'memories')],
     fields: { supersededById: 'value' },
   },
   view: { schema: View },
@@ -114,8 +126,8 @@ export const entityNamed = (name: string): Entity =>
   Object.hasOwn(entities, name) ? entities[name as keyof typeof entities] : {}
 
 /** The record that a memory is about, by its scope. */
-export const scopes: Readonly<Record<MemoryScope, Reference>> = {
-  project: needed('scopeId', 'projects'),
-  agent: { ...later('scopeId', 'agents'), kind: 'agent' },
-  session: { ...later('scopeId', 'sessions'), kind: 'session' },
+export const memoryReferences: Readonly<Record<MemoryScope, Reference>> = {
+  project: requiredReference('scopeId', 'projects'),
+  agent: { ...laterReference('scopeId', 'agents'), kind: 'agent' },
+  session: { ...laterReference('scopeId', 'sessions'), kind: 'session' },
 }

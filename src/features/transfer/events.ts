@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
-import { define, number } from '../../events/catalogue.ts'
+import { defineEvent, number } from '../../events/catalogue.ts'
 
-export const recordsImported = define('project.imported', {
+export const recordsImported = defineEvent('project.imported', {
   kind: 'project',
   live: true,
   many: true,

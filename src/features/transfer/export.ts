@@ -1,27 +1,27 @@
 import { asc, type SQL, sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { type Ctx, read } from '../../action.ts'
-import { type Actor, inOrganization, teamsToList } from '../../auth/actor.ts'
+import { type Actor, switchOrganization, teamsToList } from '../../auth/actor.ts'
 import { authorize, type Rule, scopeHolds } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { rowsAs } from '../../db/session.ts'
 import { AppError } from '../../errors.ts'
-import { BEFORE_ALL, type Container, pagesOf } from '../../records/sync.ts'
+import { type Container, LOWEST_ID, preparePages } from '../../records/sync.ts'
 import { links } from '../links/table.ts'
 import { memberships } from '../organizations/table.ts'
-import { find as findProject } from '../projects/rows.ts'
+import { findProject } from '../projects/rows.ts'
 import { users } from '../users/table.ts'
 import { entities } from './entities.ts'
+import { ExportTurn } from './export-turn.ts'
 import { filesOf } from './files.ts'
-import { exportedToo } from './hooks.ts'
+import { extraExportLines } from './hooks.ts'
 import { Ids } from './ids.ts'
 import { type Kind, kindNamed } from './kinds.ts'
-import { parts, personFields } from './parts.ts'
+import { exportedParts, personFields } from './parts.ts'
 import type { ExportQuery } from './schema.ts'
 import type { Source } from './stream.ts'
-import { Turn } from './turn.ts'
 
 /** Records that are read at once: at most a few hundred KB each, because others wait while they are parsed. */
 const PAGE = 25
@@ -36,12 +36,12 @@ const people: Rule = { kinds: ['session', 'api_key'], scope: null, role: 'viewer
 
 type Fields = Record<string, unknown>
 /** The extent of an export: teams, or one project of a team. */
-interface Extent {
+interface ExportExtent {
   teams: readonly string[]
   project?: string
 }
 
-interface Written {
+interface ExportedRecord {
   entity: string
   record: Fields
 }
@@ -51,24 +51,24 @@ export const exportLines = read(
   'transfer.export',
   people,
   async (ctx, { project, organizationId }: ExportQuery): Promise<Source> => {
-    const here = organizationId ? { ...ctx, actor: inOrganization(ctx.actor, organizationId) } : ctx
+    const here = organizationId ? { ...ctx, actor: switchOrganization(ctx.actor, organizationId) } : ctx
     const only = project === undefined ? undefined : (await findProject(here, project)).id
     const teams = teamsToList(ctx.actor, organizationId)
-    const turn = await Turn.take(ctx.app, ctx.actor.userId as string)
+    const turn = await ExportTurn.take(ctx.app, ctx.actor.userId as string)
     const exported = new Exported(here, { teams, project: only }, turn)
-    return { pages: pages(here, exported), end: () => exported.end() }
+    return { pages: exportPages(here, exported), end: () => exported.end() }
   },
   { replica: true },
 )
 
-async function* pages(ctx: Ctx, exported: Exported): AsyncGenerator<readonly object[]> {
+async function* exportPages(ctx: Ctx, exported: Exported): AsyncGenerator<readonly object[]> {
   const { teams, project } = exported.extent
   const organizationId = teams.length === 1 ? teams[0] : null
   yield [{ tutti: 'export', version: 1, at: ctx.now, organizationId, organizations: teams, project: project ?? null }]
-  for (const entity of Object.keys(entities)) yield* exported.of(entity)
+  for (const entity of Object.keys(entities)) yield* exported.linesOf(entity)
   // Chats are personal, so a credential that is limited to projects gets none.
   if (project === undefined && !ctx.actor.projects)
-    for (const more of await exportedToo.call(ctx, { renewed: () => exported.renewed() }))
+    for (const more of await extraExportLines.call(ctx, { renewedContext: () => exported.renewedContext() }))
       for await (const line of more) yield [line]
   yield [{ people: await exported.people() }]
 }
@@ -85,8 +85,8 @@ class Exported {
 
   constructor(
     private ctx: Ctx,
-    readonly extent: Extent,
-    private readonly turn: Turn,
+    readonly extent: ExportExtent,
+    private readonly turn: ExportTurn,
   ) {
     const { teams, project } = extent
     const ofTeams = teams.map((id): Container => `organization:${id}`)
@@ -101,7 +101,7 @@ class Exported {
     await this.turn.end()
   }
 
-  async renewed(): Promise<Ctx> {
+  async renewedContext(): Promise<Ctx> {
     await this.#renew()
     return this.ctx
   }
@@ -116,37 +116,37 @@ class Exported {
     if (this.#renewedAt > 0 && now - this.#renewedAt < RENEW_MS) return
     this.#renewedAt = now
     await this.turn.keep()
-    const found = await app.auth.again(actor)
+    const found = await app.auth.renew(actor)
     if (!('actor' in found))
       throw new AppError('unauthenticated', 'The credential expired or was revoked during the export.')
-    const renewed = inOrganization(found.actor, actor.organizationId as string)
+    const renewed = switchOrganization(found.actor, actor.organizationId as string)
     authorize(renewed, people, 'transfer.export', app.clock)
     this.ctx = { ...this.ctx, actor: renewed }
   }
 
   #known = (entity: string): Ids => this.#ids.get(entity) ?? new Ids()
 
-  async *of(name: string): AsyncGenerator<Written[]> {
+  async *linesOf(name: string): AsyncGenerator<ExportedRecord[]> {
     if (name === 'link') return yield* this.#links()
     if (name === 'file') return yield* this.#files()
-    if (Object.hasOwn(parts, name)) return yield* this.#parts(name)
+    if (Object.hasOwn(exportedParts, name)) return yield* this.#parts(name)
     const kind = kindNamed(this.ctx, name)
     if (kind) yield* this.#records(kind)
   }
 
-  async *#records(entity: Kind): AsyncGenerator<Written[]> {
+  async *#records(entity: Kind): AsyncGenerator<ExportedRecord[]> {
     const ids = new Ids()
     this.#ids.set(entity.entity, ids)
     const { visible, inContainer } = entity.place
     const { project } = this.extent
     const within = project ? inContainer(`project:${project}`) : undefined
     let reader: Actor | undefined
-    let pageAfter: ReturnType<typeof pagesOf> = async () => []
-    for (let after = BEFORE_ALL; ; ) {
+    let pageAfter: ReturnType<typeof preparePages> = async () => []
+    for (let after = LOWEST_ID; ; ) {
       await this.#renew()
       const { actor, db } = this.ctx
       if (!scopeHolds(actor.scopes, entity.scope)) return
-      if (actor !== reader) pageAfter = pagesOf(db, entity, and(visible(rightsOf(actor)), within), PAGE)
+      if (actor !== reader) pageAfter = preparePages(db, entity, and(visible(rightsOf(actor)), within), PAGE)
       reader = actor
       const page = await pageAfter(after)
       const teams = new Set<unknown>([null, undefined, ...this.#teams()])
@@ -165,8 +165,8 @@ class Exported {
   }
 
   /** Reads the parts of the exported records. */
-  async *#parts(name: string): AsyncGenerator<Written[]> {
-    const part = parts[name] as (typeof parts)[string]
+  async *#parts(name: string): AsyncGenerator<ExportedRecord[]> {
+    const part = exportedParts[name] as (typeof exportedParts)[string]
     for (const some of this.#known(part.of).lists(PAGE)) {
       await this.#renew()
       const rows = await rowsAs<Fields>(
@@ -184,18 +184,18 @@ class Exported {
   }
 
   /** Reads the files in the texts of the exported records, one at a time. */
-  async *#files(): AsyncGenerator<Written[]> {
+  async *#files(): AsyncGenerator<ExportedRecord[]> {
     for (const [kind, ids] of this.#ids)
       for (const some of ids.lists(IDS)) {
         const files = filesOf(kind, async () => {
-          const ctx = await this.renewed()
+          const ctx = await this.renewedContext()
           return scopeHolds(ctx.actor.scopes, 'uploads:read') ? { ctx, records: this.#seen(kind, some) } : undefined
         })
         for await (const file of files) yield [this.#written('file', file)]
       }
   }
 
-  async *#links(): AsyncGenerator<Written[]> {
+  async *#links(): AsyncGenerator<ExportedRecord[]> {
     for (const [kind, ids] of this.#ids)
       for (const some of ids.lists(IDS)) {
         await this.#renew()
@@ -231,7 +231,7 @@ class Exported {
       and ${place.visible(rightsOf(this.ctx.actor))})`
   }
 
-  #written(entity: string, record: Fields): Written {
+  #written(entity: string, record: Fields): ExportedRecord {
     for (const [field, type] of peopleIn)
       if (typeof record[field] === 'string' && (type === undefined || record[type] === 'user'))
         this.#people.add(record[field])

@@ -1,16 +1,16 @@
 import { and, eq, gt, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { nobody } from '../../auth/actor.ts'
+import { NO_USER_ID } from '../../auth/actor.ts'
 import { scopeHolds } from '../../auth/policy.ts'
 import { check } from '../../check.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { holderNames, type RecordName } from '../../records/names.ts'
 import { id, instant, int, nullable, object, oneOf, type Static, text, title } from '../../schema.ts'
 import { FILE_BYTES } from '../attachments/schema.ts'
-import { columns, requireRoom } from '../attachments/service.ts'
+import { attachmentColumns, requireFileRoom } from '../attachments/service.ts'
 import { attachments } from '../attachments/table.ts'
-import { checked } from '../attachments/types.ts'
-import { type Found, seenRecords } from '../links/records.ts'
+import { checkUpload } from '../attachments/types.ts'
+import { findSeenRecords, type LinkEnd } from '../links/ends.ts'
 import { aliasOf } from './aliases.ts'
 
 /** The files in the texts of records. A file is one line of an export, with its bytes. */
@@ -40,12 +40,15 @@ export async function* filesOf(
   now: () => Promise<{ ctx: Ctx; records: SQL } | undefined>,
 ): AsyncGenerator<Record<string, unknown>> {
   if (!holderNames.some((holder) => holder === kind)) return
-  for (let after = nobody; ; ) {
+  for (let after = NO_USER_ID; ; ) {
     const seen = await now()
     if (!seen) return
     const [found] = await seen.ctx.db
       // Postgres breaks base64 into lines.
-      .select({ ...columns, base64: sql<string>`translate(encode(${attachments.bytes}, 'base64'), ${'\n'}, '')` })
+      .select({
+        ...attachmentColumns,
+        base64: sql<string>`translate(encode(${attachments.bytes}, 'base64'), ${'\n'}, '')`,
+      })
       .from(attachments)
       .where(
         and(
@@ -81,8 +84,8 @@ export async function storeFile(
   ctx: Ctx,
   organizationId: string,
   { base64, ...file }: ImportedFile,
-): Promise<Found | undefined> {
-  const [record] = await seenRecords(ctx, file.kind, [file.recordId])
+): Promise<LinkEnd | undefined> {
+  const [record] = await findSeenRecords(ctx, file.kind, [file.recordId])
   if (!record || ![organizationId, null].includes(record.organizationId))
     throw invalid('/records', `The ${file.kind} of the file ${file.id} is not in this team.`)
   const ownerOf = async (id: string) => {
@@ -93,10 +96,10 @@ export async function storeFile(
   // If another record has a file with this id, this file gets another id.
   const id = owner && owner !== file.recordId ? aliasOf(organizationId, file.id) : file.id
   if (owner === file.recordId || (id !== file.id && (await ownerOf(id)))) return undefined
-  const { type, bytes } = checked(file.name, Buffer.from(base64, 'base64'))
+  const { type, bytes } = checkUpload(file.name, Buffer.from(base64, 'base64'))
   if (type !== file.type || bytes.length !== file.size)
     throw invalid('/records', `The content of the file ${file.id} does not match its type and size.`)
-  await requireRoom(ctx, record, bytes.length)
+  await requireFileRoom(ctx, record, bytes.length)
   await ctx.db.insert(attachments).values({
     ...file,
     id,

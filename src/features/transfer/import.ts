@@ -5,19 +5,19 @@ import { member, type Rule, scopeHolds } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { rowsAs } from '../../db/session.ts'
 import { AppError, invalid } from '../../errors.ts'
-import { seenRecords } from '../links/records.ts'
+import { findSeenRecords } from '../links/ends.ts'
 import { announceImported, type ImportedLink } from '../links/service.ts'
 import { memberships } from '../organizations/table.ts'
 import { specs } from '../specs/table.ts'
 import { users } from '../users/table.ts'
 import { Aliases } from './aliases.ts'
-import { compared, fieldsOf, type Kinds, nameOf, newerPart, specVersion } from './changes.ts'
+import { type FieldKinds, fieldsOf, mergeImport, nameOf, newerPart, specVersion } from './changes.ts'
 import { recordsImported } from './events.ts'
 import { checkFile, storeFile } from './files.ts'
 import { kindNamed } from './kinds.ts'
 import { adoptParts, parentIn, raiseNumbers, setParents } from './parents.ts'
-import { fieldOf, parentField, parts, personFields } from './parts.ts'
-import { checkRecord, computed, isOurs, isOwn, ownerOf, requireRoom } from './rules.ts'
+import { exportedParts, fieldOf, parentField, personFields } from './parts.ts'
+import { checkRecord, computedColumns, isKnownToCaller, isPersonalEntity, ownerOf, requireRoomInPlan } from './rules.ts'
 import type { ImportBatch, ImportResult, Line } from './schema.ts'
 import { Slugs } from './slugs.ts'
 import { importedRecords } from './table.ts'
@@ -28,11 +28,11 @@ type Fields = Record<string, unknown>
 const administrators: Rule = { ...member('transfer:write', 'admin'), kinds: ['session', 'api_key'], own: true }
 
 /** How an entity is stored, and how its changed fields are merged. */
-interface Place {
+interface EntityPlace {
   table: PgTable & { id?: PgColumn }
   columns: Readonly<Record<string, PgColumn>>
   key: readonly PgColumn[]
-  fields: Kinds
+  fields: FieldKinds
 }
 
 /**
@@ -102,9 +102,9 @@ class Batch {
 
   async store({ entity, record }: Line): Promise<void> {
     if (entity === 'file') return this.#storeFile(record)
-    if (await this.#stored(entity, this.aliases.in(record))) return
+    if (await this.#stored(entity, this.aliases.translate(record))) return
     this.aliases.add(String(record.id))
-    if (!(await this.#stored(entity, this.aliases.in(record))))
+    if (!(await this.#stored(entity, this.aliases.translate(record))))
       throw new AppError('conflict.id', `The ${entity} ${record.id} cannot be imported with its id.`)
   }
 
@@ -123,14 +123,14 @@ class Batch {
         .limit(1),
     )
     if (!there) await this.#create(entity, place, row)
-    else if (!(await isOurs(this.ctx, this.organizationId, entity, row, there))) return false
+    else if (!(await isKnownToCaller(this.ctx, this.organizationId, entity, row, there))) return false
     else if (Object.keys(place.fields).length === 0) await this.#renewPart(entity, place, row, there)
     else await this.#update(entity, place, row, there)
     return true
   }
 
   async #storeFile(record: Fields): Promise<void> {
-    const file = this.aliases.ofFile(checkFile(this.ctx, record))
+    const file = this.aliases.translateFile(checkFile(this.ctx, record))
     this.#place(file.kind)
     const createdById = this.accounts.get(file.createdById ?? '') ?? null
     const found = await storeFile(this.ctx, this.organizationId, { ...file, createdById })
@@ -140,7 +140,7 @@ class Batch {
   }
 
   /** Stores the newer version of an existing part that is not merged by fields. */
-  async #renewPart(entity: string, { table, key, columns }: Place, row: Fields, there: Fields): Promise<void> {
+  async #renewPart(entity: string, { table, key, columns }: EntityPlace, row: Fields, there: Fields): Promise<void> {
     const set = newerPart(entity, parentField(entity), there, row)
     if (!set) return void this.result.unchanged++
     const match = key.map((column) => eq(column, row[fieldOf(columns, column)] as string))
@@ -153,8 +153,8 @@ class Batch {
   }
 
   /** Throws if the credential may not write records of this kind. */
-  #place(entity: string): Place {
-    const part = Object.hasOwn(parts, entity) ? parts[entity] : undefined
+  #place(entity: string): EntityPlace {
+    const part = Object.hasOwn(exportedParts, entity) ? exportedParts[entity] : undefined
     const name = part?.of ?? entity
     const synced = kindNamed(this.ctx, name) ?? this.ctx.app.records.synced.find((one) => one.entity === name)
     if (!synced) throw invalid('/records', `${JSON.stringify(entity)} is not a kind of record that can be imported.`)
@@ -188,21 +188,21 @@ class Batch {
   }
 
   async #seesAgent(id: string): Promise<boolean> {
-    if (!this.#agents.has(id) && (await seenRecords(this.ctx, 'agent', [id])).length > 0) this.#agents.add(id)
+    if (!this.#agents.has(id) && (await findSeenRecords(this.ctx, 'agent', [id])).length > 0) this.#agents.add(id)
     return this.#agents.has(id)
   }
 
-  async #create(entity: string, { table, fields }: Place, row: Fields): Promise<void> {
+  async #create(entity: string, { table, fields }: EntityPlace, row: Fields): Promise<void> {
     if (entity === 'link') await announceImported(this.ctx, this.organizationId, row as ImportedLink)
-    await requireRoom(this.ctx, entity, row)
+    await requireRoomInPlan(this.ctx, entity, row)
     if (entity === 'version' && !(await this.#hasReached(row))) return void this.result.unchanged++
     // A parent may follow later, and is set then.
     const { parentId, ...rest } = row
     const values = {
       ...rest,
-      ...computed(entity, row),
+      ...computedColumns(entity, row),
       ...(entity !== 'task' && parentId !== undefined && { parentId }),
-      ...(await this.slugs.free(entity, row)),
+      ...(await this.slugs.freeSlugFor(entity, row)),
     }
     await this.ctx.db.insert(table as PgTable).values(values as never)
     this.result.created++
@@ -221,7 +221,7 @@ class Batch {
     return spec !== undefined && spec.version >= Number(version)
   }
 
-  async #remember(entity: string, fields: Place['fields'], row: Fields): Promise<void> {
+  async #remember(entity: string, fields: EntityPlace['fields'], row: Fields): Promise<void> {
     if (Object.keys(fields).length === 0 || typeof row.id !== 'string') return
     const base = Object.fromEntries(Object.keys(fields).map((name) => [name, row[name] ?? null]))
     const values = { id: row.id, organizationId: this.organizationId, entity, base, importedAt: this.ctx.now }
@@ -234,9 +234,9 @@ class Batch {
   /** Adds a changed record to the event of its project. A part counts as a change of its record. */
   #touched(entity: string, row: Fields): void {
     const { id, projectId } = row
-    const isPersonal = (row.organizationId === null && typeof projectId !== 'string') || isOwn(entity, row)
+    const isPersonal = (row.organizationId === null && typeof projectId !== 'string') || isPersonalEntity(entity, row)
     const project = entity === 'project' ? id : isPersonal ? PERSONAL : (projectId ?? this.#project)
-    const part = Object.hasOwn(parts, entity) ? parts[entity] : undefined
+    const part = Object.hasOwn(exportedParts, entity) ? exportedParts[entity] : undefined
     const list = this.#changed.get(project as string | null) ?? {}
     const add = (kind: string, changed: unknown) => {
       list[kind] = [...new Set(list[kind]).add(String(changed))]
@@ -246,7 +246,7 @@ class Batch {
     this.#changed.set(project as string | null, list)
   }
 
-  async #update(entity: string, { table, fields }: Place, row: Fields, there: Fields): Promise<void> {
+  async #update(entity: string, { table, fields }: EntityPlace, row: Fields, there: Fields): Promise<void> {
     const [before] = await this.ctx.db
       .select({ base: importedRecords.base, organizationId: importedRecords.organizationId })
       .from(importedRecords)
@@ -256,21 +256,21 @@ class Batch {
         'conflict.exists',
         `The ${entity} ${row.id} already exists on this server and was not imported into this team.`,
       )
-    const { taken, conflicts } = compared(fields, before.base, there, row)
+    const { taken, conflicts } = mergeImport(fields, before.base, there, row)
     if (conflicts.length > 0)
       this.result.conflicts.push({ entity, id: String(row.id), title: nameOf(there), fields: conflicts })
     if (Object.keys(taken).length === 0) this.result.unchanged += conflicts.length > 0 ? 0 : 1
     else {
       if (taken.parentId) taken.parentId = await parentIn(this.ctx, there.projectId, taken.parentId)
       const after: Fields = { ...there, ...taken }
-      if (taken.status !== undefined) await requireRoom(this.ctx, entity, after)
+      if (taken.status !== undefined) await requireRoomInPlan(this.ctx, entity, after)
       const version =
         entity === 'spec'
           ? await specVersion(this.ctx, there, row, after)
           : sql`${sql.identifier(getTableName(table))}.version + 1`
       await this.ctx.db
         .update(table as PgTable)
-        .set({ ...taken, ...computed(entity, after), version, updatedAt: this.ctx.now } as never)
+        .set({ ...taken, ...computedColumns(entity, after), version, updatedAt: this.ctx.now } as never)
         .where(eq(table.id as PgColumn, String(row.id)))
       this.result.updated++
       // A moved record is also reported in the project that it left.

@@ -1,12 +1,12 @@
 import { getTableColumns, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { type Container, isPlaced, type PlacedEntity, placeOf, splitContainer } from '../../records/sync.ts'
+import { type Container, isPlaced, type PlacedEntity, splitContainer, syncPlace } from '../../records/sync.ts'
 import { repositoryRecord } from '../repositories/record.ts'
 import { repositories } from '../repositories/table.ts'
 import { sessionRecord } from '../sessions/record.ts'
-import { visible as sessionColumns } from '../sessions/rows.ts'
+import { sessionColumns } from '../sessions/rows.ts'
 import { sessions } from '../sessions/table.ts'
-import { visible as viewColumns, visibleTo as viewVisibleTo } from '../views/service.ts'
+import { viewColumns, visibleTo as viewVisibleTo } from '../views/service.ts'
 import { views } from '../views/table.ts'
 
 export type Kind = Pick<PlacedEntity, 'entity' | 'table' | 'scope' | 'columns' | 'fields' | 'version' | 'place'>
@@ -56,10 +56,10 @@ const repository: Kind = {
     pulls: 'value',
     syncedAt: 'value',
   },
-  place: placeOf(repositoryRecord, repositories.projectId),
+  place: syncPlace(repositoryRecord, repositories.projectId),
 }
 
-const shared = placeOf({ table: views, visible: viewVisibleTo }, views.projectId)
+const viewPlace = syncPlace({ table: views, visible: viewVisibleTo }, views.projectId)
 
 /** A view that is not shared belongs to its author alone. */
 const view: Kind = {
@@ -70,15 +70,15 @@ const view: Kind = {
   columns: viewColumns,
   fields: { name: 'value', query: 'value', shared: 'value' },
   place: {
-    ...shared,
-    container: sql<Container>`case when ${views.shared} then ${shared.container}
+    ...viewPlace,
+    container: sql<Container>`case when ${views.shared} then ${viewPlace.container}
       else 'user:' || ${views.createdById} end`,
   },
 }
 
 /** Kinds that exports contain, but copies on devices do not. */
-const others: readonly Kind[] = [session, repository, view]
+const exportOnlyKinds: readonly Kind[] = [session, repository, view]
 
 export const kindNamed = ({ app }: Ctx, name: string): Kind | undefined =>
-  others.find(({ entity }) => entity === name) ??
+  exportOnlyKinds.find(({ entity }) => entity === name) ??
   app.records.synced.filter(isPlaced).find(({ entity }) => entity === name)

@@ -21,7 +21,7 @@ export interface Part {
 /** The id has a meaning on one server only, so the importing server makes its own. */
 const { id: _, ...dependencyColumns } = getTableColumns(taskDependencies)
 
-export const parts: Readonly<Record<string, Part>> = {
+export const exportedParts: Readonly<Record<string, Part>> = {
   evidence: {
     table: taskEvidence,
     of: 'task',
@@ -95,4 +95,4 @@ export const fieldOf = (columns: Part['columns'], wanted: PgColumn): string =>
 
 /** Returns the field with the id of the record that a part or a comment belongs to. */
 export const parentField = (entity: string): string =>
-  parts[entity] ? fieldOf(parts[entity].columns, parts[entity].parent) : 'taskId'
+  exportedParts[entity] ? fieldOf(exportedParts[entity].columns, exportedParts[entity].parent) : 'taskId'

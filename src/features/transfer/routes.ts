@@ -1,4 +1,4 @@
-import { type Http, namedTeam, on } from '../../http/context.ts'
+import { type Http, on, requestedTeam } from '../../http/context.ts'
 import { exportLines } from './export.ts'
 import { LARGEST_LINE } from './files.ts'
 import { importBatch } from './import.ts'
@@ -13,7 +13,7 @@ export const transferRoutes = (http: Http) =>
       '/api/sync/export',
       async ({ ctx, query, set, request }) => {
         const format = query.format ?? (request.headers.get('accept')?.includes(NDJSON) ? 'ndjson' : 'json')
-        const stream = streamOf(await exportLines(ctx, { ...namedTeam(request), ...query }), format)
+        const stream = streamOf(await exportLines(ctx, { ...requestedTeam(request), ...query }), format)
         set.headers['content-type'] = format === 'json' ? 'application/json' : NDJSON
         return new Response(stream)
       },

@@ -5,12 +5,12 @@ import { check } from '../../check.ts'
 import { idList, newId } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
 import type { MemoryScope } from '../../records/names.ts'
-import { seenRecords } from '../links/records.ts'
+import { findSeenRecords } from '../links/ends.ts'
 import { mentionsOf } from '../notes/mentions.ts'
 import { requirePlanRoom } from '../organizations/plans.ts'
 import { placeholdersIn } from '../skills/placeholders.ts'
 import { aliasOf } from './aliases.ts'
-import { entityNamed, needed, orNull, type Reference, scopes } from './entities.ts'
+import { entityNamed, memoryReferences, nullableReference, type Reference, requiredReference } from './entities.ts'
 import { parentField } from './parts.ts'
 
 type Fields = Record<string, unknown>
@@ -32,7 +32,7 @@ export function checkRecord(entity: string, record: Fields, columns: Readonly<Re
 }
 
 /** Returns columns that are computed from others, or that have a meaning on one server only. */
-export function computed(entity: string, { content, url, status }: Fields): Fields {
+export function computedColumns(entity: string, { content, url, status }: Fields): Fields {
   if (entity === 'note') return { mentions: mentionsOf(String(content)) }
   if (entity === 'skill') return { placeholders: placeholdersIn(String(content)) }
   if (entity === 'dependency') return { id: newId() }
@@ -44,8 +44,9 @@ export function computed(entity: string, { content, url, status }: Fields): Fiel
 }
 
 function referencesOf(entity: string, { scope }: Fields): readonly Reference[] {
-  const about = entity === 'memory' ? scopes[scope as MemoryScope] : undefined
-  const project = entity === 'session' ? orNull('projectId', 'projects') : needed('projectId', 'projects')
+  const about = entity === 'memory' ? memoryReferences[scope as MemoryScope] : undefined
+  const project =
+    entity === 'session' ? nullableReference('projectId', 'projects') : requiredReference('projectId', 'projects')
   return [project, ...(entityNamed(entity).references ?? []), ...(about ? [about] : [])]
 }
 
@@ -86,7 +87,7 @@ async function renameStrange(
   row: Fields,
   strange: readonly string[],
 ): Promise<void> {
-  const seen = new Set(kind ? (await seenRecords(ctx, kind, [...strange])).map(({ id }) => id) : [])
+  const seen = new Set(kind ? (await findSeenRecords(ctx, kind, [...strange])).map(({ id }) => id) : [])
   const here = (id: unknown) =>
     typeof id === 'string' && strange.includes(id) && !seen.has(id) ? aliasOf(organizationId, id) : id
   const value = row[field]
@@ -108,18 +109,18 @@ async function placesOf(ctx: Ctx, { table }: Reference, ids: readonly string[]):
 }
 
 /** Whether only one person sees a record of the team: a session, or a view that is not shared. */
-export const isOwn = (entity: string, { shared }: Fields): boolean =>
+export const isPersonalEntity = (entity: string, { shared }: Fields): boolean =>
   entity === 'session' || (entity === 'view' && shared === false)
 
 /** Only the person who sees a personal record can import it: one without a team, or one that is private in a team. */
 function personalOf({ actor }: Ctx, entity: string, row: Fields): void {
   const owner = entity === 'session' ? row.userId : row.createdById
-  if ((row.organizationId === null || isOwn(entity, row)) && owner !== actor.userId)
+  if ((row.organizationId === null || isPersonalEntity(entity, row)) && owner !== actor.userId)
     throw invalid('/records', `Only its owner can import a personal ${entity}.`)
 }
 
 /** Whether the stored record with this id belongs to this team or the caller, so that the caller may know about it. */
-export async function isOurs(
+export async function isKnownToCaller(
   ctx: Ctx,
   organizationId: string,
   entity: string,
@@ -129,7 +130,7 @@ export async function isOurs(
   if (entity === 'link') return there.fromId === row.fromId && there.toId === row.toId
   if ('organizationId' in there) {
     const owner = entity === 'session' ? there.userId : there.createdById
-    if (there.organizationId === null || isOwn(entity, there)) return owner === ctx.actor.userId
+    if (there.organizationId === null || isPersonalEntity(entity, there)) return owner === ctx.actor.userId
     return there.organizationId === organizationId
   }
   const parent = parentField(entity)
@@ -141,7 +142,7 @@ export async function isOurs(
 }
 
 /** Requires that the plan of the team has room for a new project or agent. */
-export async function requireRoom(ctx: Ctx, entity: string, { organizationId, status }: Fields): Promise<void> {
+export async function requireRoomInPlan(ctx: Ctx, entity: string, { organizationId, status }: Fields): Promise<void> {
   if (typeof organizationId !== 'string') return
   if (entity === 'project') await requirePlanRoom(ctx, organizationId, 'projects')
   if (entity === 'agent' && status === 'active') await requirePlanRoom(ctx, organizationId, 'agents')

@@ -18,7 +18,7 @@ export class Slugs {
   ) {}
 
   /** Returns another slug for a new record if its own is in use. */
-  async free(entity: string, { slug }: Fields): Promise<Fields> {
+  async freeSlugFor(entity: string, { slug }: Fields): Promise<Fields> {
     const table = entityNamed(entity).hasSlug && kindNamed(this.ctx, entity)?.table
     if (!table || typeof slug !== 'string') return {}
     const taken = this.#taken.get(entity) ?? (await this.#read(entity, table))

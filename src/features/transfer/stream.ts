@@ -7,7 +7,7 @@ const encoder = new TextEncoder()
 const NEW_LINE = '\n'
 
 /** Collects texts as bytes. Joining them as strings first would leave several times as much garbage. */
-class Gathered {
+class ByteBuffer {
   #bytes = new Uint8Array(CHUNK + ROOM)
   #length = 0
 
@@ -47,12 +47,12 @@ export function streamOf({ pages, end }: Source, format: Format): ReadableStream
   const hash = new Bun.CryptoHasher('sha256')
   let count = 0
   let [page, at]: [readonly object[], number] = [[], 0]
-  const write = (to: Gathered, line: object): Uint8Array => {
+  const write = (to: ByteBuffer, line: object): Uint8Array => {
     if (format === 'json') to.add(count === 0 ? '[\n' : ',\n')
     return to.add(JSON.stringify(line))
   }
   const next = async (): Promise<{ bytes: Uint8Array; isLast: boolean }> => {
-    const gathered = new Gathered()
+    const gathered = new ByteBuffer()
     while (!gathered.isFull) {
       const line = page[at++]
       if (line) {

@@ -1,5 +1,5 @@
 import { restorableNames } from '../../records/names.ts'
-import { Doer } from '../../records/party.ts'
+import { ActorSummary } from '../../records/user-or-agent.ts'
 import { id, instant, int, nullable, object, oneOf, optional, pageOf, paging, type Static, text } from '../../schema.ts'
 
 export const Trashed = object({
@@ -13,7 +13,7 @@ export const Trashed = object({
     example: '/tasks/019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10',
   }),
   deletedAt: instant(),
-  deletedBy: Doer,
+  deletedBy: ActorSummary,
   restorableUntil: instant({ description: 'Until when you can restore it' }),
 })
 export type Trashed = Static<typeof Trashed>

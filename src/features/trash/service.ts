@@ -1,17 +1,17 @@
 import { eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
-import { atLeast, memberOrAlone } from '../../auth/policy.ts'
+import { isAtLeast, memberOrAlone } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
-import { actorColumns, doerOf, withActor } from '../../events/actor.ts'
+import { actorColumns, groupActor, toPublicActor } from '../../events/actor.ts'
 import { events, isDeletion } from '../../events/table.ts'
-import { pathOf, type Restorable } from '../../records/kind.ts'
+import { type Restorable, recordPath } from '../../records/kind.ts'
 import type { RestorableName } from '../../records/names.ts'
 import { keyset } from '../../records/page.ts'
 import { mayRead } from '../../records/readable.ts'
-import { isOwnDoing, ownSince, ownUntil } from '../../records/restoring.ts'
+import { isOwnEvent, ownDeletionsSince, ownRestoreUntil } from '../../records/restore-rights.ts'
 import { RESTORE_DAYS } from '../../records/rows.ts'
-import { isOfCaller } from '../projects/rows.ts'
+import { isProjectOfCaller } from '../projects/rows.ts'
 import { inVisibleProject } from '../projects/visible.ts'
 import type { TrashPage, TrashQuery } from './schema.ts'
 
@@ -52,8 +52,8 @@ export const list = read(
     return {
       nextCursor,
       items: items.map((row) => {
-        const { actor, subjectId, organizationId, id: _, seq: __, ...shown } = withActor(row)
-        return { ...shown, id: subjectId, deletedBy: doerOf(actor), restorableUntil: until(ctx, row) }
+        const { actor, subjectId, organizationId, id: _, seq: __, ...shown } = groupActor(row)
+        return { ...shown, id: subjectId, deletedBy: toPublicActor(actor), restorableUntil: restoreDeadline(ctx, row) }
       }),
     }
   },
@@ -63,7 +63,7 @@ export const list = read(
 function restorable(ctx: Ctx): SQL {
   const { actor, now } = ctx
   const { personal } = rightsOf(actor)
-  const own = and(isOwnDoing(actor), gt(events.at, ownSince(now)))
+  const own = and(isOwnEvent(actor), gt(events.at, ownDeletionsSince(now)))
   const inTeam = actor.organizationId ? eq(events.organizationId, actor.organizationId) : sql`false`
   return and(
     isDeletion(events.type),
@@ -76,16 +76,16 @@ function restorable(ctx: Ctx): SQL {
 }
 
 const isAdmin = ({ actor }: Ctx, organizationId: string | null): boolean =>
-  actor.kind === 'system' || (organizationId !== null && atLeast(actor.memberships.get(organizationId), 'admin'))
+  actor.kind === 'system' || (organizationId !== null && isAtLeast(actor.memberships.get(organizationId), 'admin'))
 
 /** Authors can restore a personal record for as long as it is kept. */
-const until = (
+const restoreDeadline = (
   ctx: Ctx,
   { organizationId, deletedAt }: { organizationId: string | null; deletedAt: string },
 ): string =>
   organizationId === null || isAdmin(ctx, organizationId)
     ? new Date(Date.parse(deletedAt) + RESTORE_DAYS * DAY).toISOString()
-    : ownUntil(deletedAt)
+    : ownRestoreUntil(deletedAt)
 
 /** SQL for the row of the event's record, if this event deleted it and the caller sees its project. */
 function deletedRows(ctx: Ctx, record: Restorable): SQL {
@@ -95,12 +95,12 @@ function deletedRows(ctx: Ctx, record: Restorable): SQL {
   // A credential that is limited to projects sees nothing else in the trash.
   const ofNone = ctx.actor.projects ? sql`false` : table.projectId && isNull(table.projectId)
   const project = kind === 'project' ? table.id : (table.projectId ?? sql`null::uuid`)
-  return sql`(select ${kind}::text as kind, ${record.title} as title, ${pathOf(record)} as path,
+  return sql`(select ${kind}::text as kind, ${record.title} as title, ${recordPath(record)} as path,
     ${table.version} as version, ${project} as project_id from ${table}
     where ${and(
       eq(table.id, events.subjectId),
       eq(events.type, deleted.name),
       sql`${table.deletedAt} = ${events.at}`,
-      kind === 'project' ? isOfCaller(rights) : or(ofProject, ofNone),
+      kind === 'project' ? isProjectOfCaller(rights) : or(ofProject, ofNone),
     )})`
 }

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../action.ts'
 import { limitRefusal } from '../../auth/limit.ts'
-import { type Refusal, refusalOf, roleRefusal } from '../../auth/policy.ts'
-import { acting, watching } from './rules.ts'
+import { type Refusal, roleRefusal, ruleRefusal } from '../../auth/policy.ts'
+import { tunnelActRule, tunnelWatchRule } from './rules.ts'
 import type { Access } from './schema.ts'
 
 /** The facts that decide who may reach a tunnel's services. */
@@ -18,19 +18,19 @@ export const actionsRefusal = (ctx: Ctx, tunnel: Reachable): Refusal | undefined
 
 /** Returns why the caller may not run actions on the machine of a tunnel. */
 export const actRefusal = (ctx: Ctx, tunnel: Reachable): Refusal | undefined =>
-  refusalOf(ctx.actor, acting, 'Running an action', ctx.app.clock) ?? actionsRefusal(ctx, tunnel)
+  ruleRefusal(ctx.actor, tunnelActRule, 'Running an action', ctx.app.clock) ?? actionsRefusal(ctx, tunnel)
 
-type Owned = Pick<Reachable, 'ownerId' | 'organizationId'>
+type OwnedTunnel = Pick<Reachable, 'ownerId' | 'organizationId'>
 
 /** Returns whether the caller governs a tunnel: they see all of its history and requests, and may cancel actions. */
-export const governs = ({ actor }: Pick<Ctx, 'actor'>, { ownerId, organizationId }: Owned): boolean =>
+export const governsTunnel = ({ actor }: Pick<Ctx, 'actor'>, { ownerId, organizationId }: OwnedTunnel): boolean =>
   (ownerId === actor.userId && actor.memberships.has(organizationId)) ||
   roleRefusal(actor, organizationId, 'admin', '') === undefined
 
 /** Returns why the caller may not see the requests through a tunnel. */
-export function watchRefusal(ctx: Ctx, tunnel: Owned): Refusal | undefined {
-  const refused = refusalOf(ctx.actor, watching, 'Watching a tunnel', ctx.app.clock)
-  if (refused || governs(ctx, tunnel)) return refused
+export function watchRefusal(ctx: Ctx, tunnel: OwnedTunnel): Refusal | undefined {
+  const refused = ruleRefusal(ctx.actor, tunnelWatchRule, 'Watching a tunnel', ctx.app.clock)
+  if (refused || governsTunnel(ctx, tunnel)) return refused
   return { code: 'forbidden', detail: 'Only the owner of a tunnel and administrators can see its requests.' }
 }
 

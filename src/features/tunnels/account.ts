@@ -1,5 +1,5 @@
 import { and, eq, isNotNull, or } from 'drizzle-orm'
-import { countHoldings, endCredentialsOf } from '../accounts/hooks.ts'
+import { countHoldings, revokeProgramCredentials } from '../accounts/hooks.ts'
 import { tunnels } from './table.ts'
 
 /** Machines of the user with a credential, or with a nonce to claim one. */
@@ -11,7 +11,7 @@ export const countMachines = countHoldings.handle(async (ctx, { userId }) => ({
 }))
 
 /** Revokes the credentials and nonces of a user's machines; the owner can let them claim again. */
-export const revokeMachines = endCredentialsOf.handle(async (ctx, { userId, keepKeys }) => {
+export const revokeMachines = revokeProgramCredentials.handle(async (ctx, { userId, keepKeys }) => {
   if (keepKeys) return
   await ctx.db.update(tunnels).set({ tokenHash: null, tokenId: null, claimHash: null }).where(withCredential(userId))
 })

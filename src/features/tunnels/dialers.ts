@@ -1,10 +1,10 @@
 import { and, eq, gt, isNotNull, ne } from 'drizzle-orm'
 import { deriveKey } from '../../auth/secrets.ts'
 import type { App } from '../../services.ts'
-import type { Offer, RequestHead } from '../../tunnel/frames.ts'
-import { sign } from '../../tunnel/handover.ts'
+import { type Dialer, MachineUnreachable } from '../../tunnel/connected-tunnels.ts'
+import type { MachineOffer, RequestHead } from '../../tunnel/frames.ts'
+import { signHandover } from '../../tunnel/handover.ts'
 import type { Stream } from '../../tunnel/stream.ts'
-import { type Dialer, Unreachable } from '../../tunnel/switchboard.ts'
 import { tunnelSessions } from './table.ts'
 
 /** The key with which instances sign requests to each other. */
@@ -14,19 +14,19 @@ export const handoverKey = ({ secret }: Pick<App, 'secret'>): Buffer => deriveKe
 export const handoverPath = (tunnelId: string): string => `/internal/tunnels/${tunnelId}`
 
 /** A dialer that opens streams to a machine, with the machine's offer. */
-export interface Found {
+export interface FoundMachine {
   dialer: Dialer
-  offer: Offer
+  offer: MachineOffer
 }
 
 /** Returns the dialer of a tunnel's machine: its connection here, or the instance that has the connection. */
-export async function dialerFor(app: App, tunnelId: string): Promise<Found | undefined> {
-  const here = app.tunnels.of(tunnelId)
+export async function dialerFor(app: App, tunnelId: string): Promise<FoundMachine | undefined> {
+  const here = app.tunnels.get(tunnelId)
   if (here) return { dialer: here, offer: here.offer }
-  const there = await elsewhere(app, tunnelId)
+  const there = await findOtherInstance(app, tunnelId)
   if (!there) {
     // It may have connected to this instance meanwhile.
-    const now = await app.tunnels.soon(tunnelId)
+    const now = await app.tunnels.whenConnected(tunnelId)
     return now && { dialer: now, offer: now.offer }
   }
   const dialer: Dialer = {
@@ -37,10 +37,10 @@ export async function dialerFor(app: App, tunnelId: string): Promise<Found | und
   return { dialer, offer: { ...there.offer, services: there.services } }
 }
 
-type Elsewhere = NonNullable<Awaited<ReturnType<typeof elsewhere>>>
+type Elsewhere = NonNullable<Awaited<ReturnType<typeof findOtherInstance>>>
 
 /** Returns the other instance that the machine is connected to. */
-async function elsewhere({ db, clock, instanceId }: App, tunnelId: string) {
+async function findOtherInstance({ db, clock, instanceId }: App, tunnelId: string) {
   const [session] = await db
     .select()
     .from(tunnelSessions)
@@ -68,16 +68,16 @@ async function openElsewhere(
     return await handOver(app, there, head, hasBody)
   } catch (error) {
     // The machine may have connected to another instance meanwhile. No part of the request has been sent yet.
-    if (!(error instanceof Unreachable)) throw error
-    const here = await app.tunnels.soon(tunnelId)
+    if (!(error instanceof MachineUnreachable)) throw error
+    const here = await app.tunnels.whenConnected(tunnelId)
     if (here) return here.open(head, hasBody)
-    const now = await elsewhere(app, tunnelId)
+    const now = await findOtherInstance(app, tunnelId)
     if (!now || now.generation === there.generation) throw error
     return handOver(app, now, head, hasBody)
   }
 }
 
 function handOver(app: App, { tunnelId, generation, instanceUrl }: Elsewhere, head: RequestHead, hasBody: boolean) {
-  const signature = sign(handoverKey(app), tunnelId, generation, head, app.clock().getTime())
-  return app.tunnels.openThrough(`${instanceUrl}${handoverPath(tunnelId)}`, signature, head, hasBody)
+  const signature = signHandover(handoverKey(app), tunnelId, generation, head, app.clock().getTime())
+  return app.tunnels.openRemotely(`${instanceUrl}${handoverPath(tunnelId)}`, signature, head, hasBody)
 }

@@ -1,22 +1,22 @@
 import { and, eq } from 'drizzle-orm'
 import { contextOf } from '../../action.ts'
 import { type Actor, anonymous } from '../../auth/actor.ts'
-import { refuse } from '../../auth/policy.ts'
+import { throwIfRefused } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
-import type { Internal } from '../../feature.ts'
-import type { Accept, Socket } from '../../live/socket.ts'
+import type { InternalEndpoint } from '../../feature.ts'
+import type { AcceptSocket, Socket } from '../../live/socket.ts'
 import type { App } from '../../services.ts'
+import type { ConnectedTunnel } from '../../tunnel/connected-tunnels.ts'
 import type { TunnelUser } from '../../tunnel/frames.ts'
-import { type Claim, HANDOVER_HEADER, receiveHandover, Verifier } from '../../tunnel/handover.ts'
-import type { Connection } from '../../tunnel/switchboard.ts'
+import { type Claim, HANDOVER_HEADER, HandoverVerifier, receiveHandover } from '../../tunnel/handover.ts'
 import { users } from '../users/table.ts'
 import { reachRefusal } from './access.ts'
 import { handoverKey } from './dialers.ts'
 import { userOf } from './rows.ts'
 
-const verifiers = new WeakMap<App, Verifier>()
-function verifierOf(app: App): Verifier {
-  const known = verifiers.get(app) ?? new Verifier(handoverKey(app), () => app.clock().getTime())
+const verifiers = new WeakMap<App, HandoverVerifier>()
+function verifierOf(app: App): HandoverVerifier {
+  const known = verifiers.get(app) ?? new HandoverVerifier(handoverKey(app), () => app.clock().getTime())
   verifiers.set(app, known)
   return known
 }
@@ -25,19 +25,17 @@ function verifierOf(app: App): Verifier {
  * Accepts a request from another instance for a machine that is connected here. The signature proves only that another
  * instance sent it, so the user's permissions are checked again.
  */
-export const takeHandover: Internal = async (app, { request, params: { id = '' }, upgrade }) => {
+export const takeHandover: InternalEndpoint = async (app, { request, params: { id = '' }, upgrade }) => {
   const claim =
-    app.config.INSTANCE_URL === undefined
-      ? undefined
-      : verifierOf(app).claimOf(request.headers.get(HANDOVER_HEADER), id)
+    app.config.INSTANCE_URL === undefined ? undefined : verifierOf(app).verify(request.headers.get(HANDOVER_HEADER), id)
   if (!claim) throw new AppError('not_found', `There is nothing at ${new URL(request.url).pathname}.`)
-  const connection = await app.tunnels.soon(id)
+  const connection = await app.tunnels.whenConnected(id)
   if (connection?.generation !== claim.generation)
     throw new AppError('conflict', 'The machine has disconnected or reconnected.')
   const release = app.tunnels.hold(connection)
   try {
     const user = await callerOf(app, claim, connection)
-    const accept: Accept = (socket) => peerOf(socket, claim, connection, user, release)
+    const accept: AcceptSocket = (socket) => peerOf(socket, claim, connection, user, release)
     if (!upgrade({ accept })) throw new AppError('upgrade_required', 'This is a WebSocket.')
   } catch (error) {
     release()
@@ -45,9 +43,9 @@ export const takeHandover: Internal = async (app, { request, params: { id = '' }
   }
 }
 
-async function callerOf(app: App, claim: Claim, { facts }: Connection): Promise<TunnelUser | null> {
+async function callerOf(app: App, claim: Claim, { facts }: ConnectedTunnel): Promise<TunnelUser | null> {
   const actor = claim.user === '' ? anonymous : await activeUser(app, claim.user)
-  refuse(reachRefusal(contextOf(app, actor), facts))
+  throwIfRefused(reachRefusal(contextOf(app, actor), facts))
   return userOf(app, actor, facts)
 }
 
@@ -57,7 +55,13 @@ async function activeUser(app: App, id: string): Promise<Actor> {
   return app.auth.actorFor(id)
 }
 
-function peerOf(socket: Socket, claim: Claim, connection: Connection, user: TunnelUser | null, release: () => void) {
+function peerOf(
+  socket: Socket,
+  claim: Claim,
+  connection: ConnectedTunnel,
+  user: TunnelUser | null,
+  release: () => void,
+) {
   const { traffic } = connection
   const session = receiveHandover(socket, claim, (head, hasBody) => {
     traffic.requests++
@@ -66,7 +70,7 @@ function peerOf(socket: Socket, claim: Claim, connection: Connection, user: Tunn
     release()
     const { service, method, target } = head
     const tell = (status: number) =>
-      connection.onPassed?.({
+      connection.onForwarded?.({
         service,
         method,
         target,
@@ -86,10 +90,10 @@ function peerOf(socket: Socket, claim: Claim, connection: Connection, user: Tunn
       traffic.bytes += message.length
       session.receive(message)
     },
-    drained: () => session.drained(),
-    left: () => {
+    onDrain: () => session.onDrain(),
+    onClose: () => {
       release()
-      session.lost()
+      session.onConnectionLost()
     },
   }
 }

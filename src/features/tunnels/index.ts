@@ -5,14 +5,14 @@ import { serveTunnels } from './background.ts'
 import { handoverPath } from './dialers.ts'
 import * as events from './events.ts'
 import { takeHandover } from './handover.ts'
-import { useMcp } from './mcp.ts'
+import { forwardToMcp } from './mcp.ts'
 import { tunnelRoutes } from './routes.ts'
 import { watchTunnels } from './watching.ts'
 
 export const tunnels: Feature = {
   events: Object.values(events),
   routes: tunnelRoutes,
-  hooks: [revokeMachines, countMachines, watchTunnels, localMcp.handle(useMcp)],
+  hooks: [revokeMachines, countMachines, watchTunnels, localMcp.handle(forwardToMcp)],
   internal: { [handoverPath(':id')]: takeHandover },
   background: serveTunnels,
 }

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { eq, gt, isNull, sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
 import { currentOrganization, userIdOf } from '../../auth/actor.ts'
-import { after } from '../../auth/one-time-secrets.ts'
-import { anyone, refuse } from '../../auth/policy.ts'
+import { minutesAfter } from '../../auth/one-time-secrets.ts'
+import { anyone, throwIfRefused } from '../../auth/policy.ts'
 import { hashSecret, newSecret } from '../../auth/secrets.ts'
 import { newId } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
@@ -11,10 +11,10 @@ import { AppError } from '../../errors.ts'
 import { memberships } from '../organizations/table.ts'
 import { lockOwnSession } from '../tokens/credentials.ts'
 import { users } from '../users/table.ts'
-import { change, checkPublic, freeSlug, requireFree } from './changing.ts'
+import { availableSlug, changeTunnel, checkPublic, requireUnusedSlug } from './change-tunnel.ts'
 import { tunnelClaimed, tunnelRegistered } from './events.ts'
-import { about, claimRefusal, find, shown } from './rows.ts'
-import { acting } from './rules.ts'
+import { claimRefusal, findTunnel, toTunnel, tunnelEvent } from './rows.ts'
+import { tunnelActRule } from './rules.ts'
 import type { TunnelClaim, TunnelClaimed, TunnelRegister, TunnelRegistered } from './schema.ts'
 import { tunnels } from './table.ts'
 
@@ -27,34 +27,37 @@ const CLAIM_MINUTES = 5
  * Creates a tunnel, or renews the nonce of one. The machine claims it with the nonce, so that it never has the user's
  * credential.
  */
-export const register = write(
+export const registerTunnel = write(
   'tunnels.register',
-  acting,
+  tunnelActRule,
   async (ctx, { tunnelId, ...input }: TunnelRegister): Promise<TunnelRegistered> => {
     if (ctx.actor.kind === 'session') await lockOwnSession(ctx)
-    const id = tunnelId === undefined ? await insert(ctx, input) : await again(ctx, tunnelId, input)
+    const id = tunnelId === undefined ? await insertTunnel(ctx, input) : await renewTunnel(ctx, tunnelId, input)
     const nonce = randomBytes(32).toString('base64url')
-    const expiresAt = after(ctx.now, CLAIM_MINUTES)
+    const expiresAt = minutesAfter(ctx.now, CLAIM_MINUTES)
     await ctx.db
       .update(tunnels)
       .set({ claimHash: hashSecret(nonce), claimExpiresAt: expiresAt })
       .where(eq(tunnels.id, id))
-    const tunnel = await find(ctx, id)
-    ctx.emit(tunnelRegistered, about(tunnel))
-    return { tunnel: shown(ctx, tunnel), nonce, expiresAt }
+    const tunnel = await findTunnel(ctx, id)
+    ctx.emit(tunnelRegistered, tunnelEvent(tunnel))
+    return { tunnel: toTunnel(ctx, tunnel), nonce, expiresAt }
   },
   { secret: ['nonce'] },
 )
 
 /** Changes the given fields of the tunnel. */
-async function again(ctx: Ctx, tunnelId: string, patch: Omit<TunnelRegister, 'tunnelId'>): Promise<string> {
-  const tunnel = await find(ctx, tunnelId)
-  refuse(claimRefusal(ctx, tunnel))
-  if (Object.keys(patch).length > 0) await change(ctx, tunnel, patch)
+async function renewTunnel(ctx: Ctx, tunnelId: string, patch: Omit<TunnelRegister, 'tunnelId'>): Promise<string> {
+  const tunnel = await findTunnel(ctx, tunnelId)
+  throwIfRefused(claimRefusal(ctx, tunnel))
+  if (Object.keys(patch).length > 0) await changeTunnel(ctx, tunnel, patch)
   return tunnel.id
 }
 
-async function insert(ctx: Ctx, { name, slug, access, labels }: Omit<TunnelRegister, 'tunnelId'>): Promise<string> {
+async function insertTunnel(
+  ctx: Ctx,
+  { name, slug, access, labels }: Omit<TunnelRegister, 'tunnelId'>,
+): Promise<string> {
   if (name === undefined)
     throw new AppError('invalid', 'Send a name, or the tunnelId of one of your tunnels.', {
       errors: [{ pointer: '/name', code: 'required', message: 'name is required without tunnelId' }],
@@ -72,7 +75,7 @@ async function insert(ctx: Ctx, { name, slug, access, labels }: Omit<TunnelRegis
     organizationId: currentOrganization(ctx.actor),
     ownerId,
     name: name.trim(),
-    slug: slug === undefined ? await freeSlug(ctx, name) : await requireFree(ctx, slug),
+    slug: slug === undefined ? await availableSlug(ctx, name) : await requireUnusedSlug(ctx, slug),
     access: access ?? 'private',
     labels: labels ?? [],
     createdAt: ctx.now,
@@ -85,7 +88,7 @@ async function insert(ctx: Ctx, { name, slug, access, labels }: Omit<TunnelRegis
  * Exchanges the nonce for the credential of the machine. One statement decides, so of concurrent callers exactly one
  * wins. It revokes an earlier credential of the tunnel.
  */
-export const claim = write(
+export const claimTunnel = write(
   'tunnels.claim',
   anyone,
   async (ctx, { nonce, ...machine }: TunnelClaim): Promise<TunnelClaimed> => {
@@ -117,7 +120,7 @@ export const claim = write(
       throw new AppError('unauthenticated', 'The nonce is not valid: unknown, used or older than five minutes.', {
         next: [{ route: 'POST /api/tunnels/register' }],
       })
-    ctx.emit(tunnelClaimed, about(claimed, { userId: claimed.ownerId }))
+    ctx.emit(tunnelClaimed, tunnelEvent(claimed, { userId: claimed.ownerId }))
     const { id: tunnelId, ownerId, name, slug } = claimed
     return { tunnelId, ownerId, name, slug, token }
   },

@@ -1,19 +1,19 @@
 import { type Ctx, contextOf } from '../../action.ts'
 import { type Actor, system } from '../../auth/actor.ts'
 import type { Peer, Socket } from '../../live/socket.ts'
-import { fromJson, type Goodbye, Offer, ProtocolError } from '../../tunnel/frames.ts'
-import { Session } from '../../tunnel/session.ts'
-import { type Connection, type TunnelFacts, Unreachable } from '../../tunnel/switchboard.ts'
+import { type ConnectedTunnel, MachineUnreachable, type TunnelFacts } from '../../tunnel/connected-tunnels.ts'
+import { decodeJson, type Goodbye, MachineOffer, ProtocolError } from '../../tunnel/frames.ts'
+import { TunnelSession } from '../../tunnel/session.ts'
 import { RequestLog } from './traffic/request-log.ts'
 import { holderOf, isShareTaken } from './traffic/shares.ts'
 
 /** Stores the state of a connection. */
-interface Book {
+interface ConnectionStore {
   opened(ctx: Ctx, input: undefined): Promise<{ generation: number; facts: TunnelFacts }>
-  closed(ctx: Ctx, connection: Connection): Promise<void>
-  offered(ctx: Ctx, connection: Connection, offer: Offer): Promise<void>
+  closed(ctx: Ctx, connection: ConnectedTunnel): Promise<void>
+  offered(ctx: Ctx, connection: ConnectedTunnel, offer: MachineOffer): Promise<void>
   /** A payload of RESULT. */
-  reported(connection: Connection, payload: Uint8Array): void
+  reported(connection: ConnectedTunnel, payload: Uint8Array): void
 }
 
 /** Bytes that may wait in the socket before streams are paused. */
@@ -23,18 +23,18 @@ const HIGH_WATER = 512 << 10
 export const MOST_OFFERS = 100
 
 /** The connections of each process, with the credential that each was opened with. */
-const actors = new WeakMap<Connection, Actor>()
-export const actorOf = (connection: Connection): Actor => actors.get(connection) ?? system
+const actorsByConnection = new WeakMap<ConnectedTunnel, Actor>()
+export const actorOf = (connection: ConnectedTunnel): Actor => actorsByConnection.get(connection) ?? system
 
-export function cut({ session }: Connection, reason: Goodbye['reason']): void {
-  session.leave({ reason })
+export function endConnection({ session }: ConnectedTunnel, reason: Goodbye['reason']): void {
+  session.sendGoaway({ reason })
   session.close(reason, reason === 'revoked' ? 4401 : 4409)
 }
 
 /** The server side of a machine's connection. */
 export class MachineConnection implements Peer {
-  readonly #session: Session
-  #connection: Connection | undefined
+  readonly #session: TunnelSession
+  #connection: ConnectedTunnel | undefined
   /** Other parts see the machine only after it has sent its offer. */
   #isOpening = false
   #offers = 0
@@ -42,13 +42,13 @@ export class MachineConnection implements Peer {
   constructor(
     private readonly ctx: Ctx,
     private readonly socket: Socket,
-    private readonly book: Book,
+    private readonly book: ConnectionStore,
   ) {
-    this.#session = new Session(
+    this.#session = new TunnelSession(
       'server',
       { send: (bytes) => this.#send(bytes), close: (code, reason) => socket.close(code, reason) },
       {
-        settings: (payload) => this.#offered(fromJson(Offer, payload)),
+        settings: (payload) => this.#offered(decodeJson(MachineOffer, payload)),
         result: (payload) => {
           if (this.#connection) this.book.reported(this.#connection, payload)
         },
@@ -62,44 +62,44 @@ export class MachineConnection implements Peer {
     else this.#session.receive(message)
   }
 
-  drained(): void {
-    this.#session.drained()
+  onDrain(): void {
+    this.#session.onDrain()
   }
 
-  left(): void {
-    this.#session.lost()
+  onClose(): void {
+    this.#session.onConnectionLost()
   }
 
   #send(bytes: Uint8Array): boolean {
     return this.socket.send(bytes) >= 0 || this.socket.getBufferedAmount() < HIGH_WATER
   }
 
-  async #open(offer: Offer): Promise<void> {
+  async #open(offer: MachineOffer): Promise<void> {
     this.#isOpening = true
     const { ctx } = this
     const { app, actor } = ctx
     try {
       const { generation, facts } = await this.book.opened(contextOf(app, actor), undefined)
       const session = this.#session
-      const connection: Connection = {
+      const connection: ConnectedTunnel = {
         facts,
         generation,
         session,
         offer,
         traffic: { requests: 0, bytes: 0 },
-        onPassed: (passed) => RequestLog.of(app).add(facts.id, passed),
+        onForwarded: (passed) => RequestLog.of(app).add(facts.id, passed),
         open: (head, hasBody) => {
-          if (!session.isOpen) throw new Unreachable(session.isClosed ? 'gone' : 'busy')
+          if (!session.isOpen) throw new MachineUnreachable(session.isClosed ? 'gone' : 'busy')
           const holder = holderOf(head)
-          if (isShareTaken(session, holder)) throw new Unreachable('share')
+          if (isShareTaken(session, holder)) throw new MachineUnreachable('share')
           return Object.assign(session.open(head, hasBody), { holder })
         },
       }
-      actors.set(connection, actor)
+      actorsByConnection.set(connection, actor)
       this.#connection = connection
       if (this.#session.isClosed) return this.#closed()
       const earlier = app.tunnels.add(connection)
-      if (earlier) cut(earlier, 'replaced')
+      if (earlier) endConnection(earlier, 'replaced')
       this.#session.settings({ generation, tunnelId: facts.id, ownerId: facts.ownerId, slug: facts.slug })
       this.#store(offer)
     } catch (error) {
@@ -108,7 +108,7 @@ export class MachineConnection implements Peer {
     }
   }
 
-  #offered(offer: Offer): void {
+  #offered(offer: MachineOffer): void {
     if (++this.#offers > MOST_OFFERS) throw new ProtocolError('too many settings')
     const connection = this.#connection
     if (!connection) {
@@ -120,7 +120,7 @@ export class MachineConnection implements Peer {
     this.#store(offer)
   }
 
-  #store(offer: Offer): void {
+  #store(offer: MachineOffer): void {
     const { app } = this.ctx
     if (!this.#connection) return
     this.book

@@ -1,4 +1,4 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted, id, object, text } from '../../schema.ts'
 import { SUBPROTOCOL } from '../../tunnel/frames.ts'
 import {
@@ -11,7 +11,7 @@ import {
   WaitQuery,
 } from './actions/action-schema.ts'
 import * as actions from './actions/actions.ts'
-import { claim, register } from './joining.ts'
+import { claimTunnel, registerTunnel } from './joining.ts'
 import {
   Entrance,
   Heartbeat,
@@ -29,9 +29,9 @@ import {
   TunnelStatus,
 } from './schema.ts'
 import * as tunnels from './service.ts'
-import { connect, heartbeat } from './serving.ts'
-import { enter } from './traffic/entries.ts'
-import { requests } from './traffic/request-log.ts'
+import { acceptMachine, recordHeartbeat } from './serving.ts'
+import { enterService } from './traffic/entries.ts'
+import { listRequests } from './traffic/request-log.ts'
 import { connectService } from './traffic/sockets.ts'
 
 const byRef = object({
@@ -50,38 +50,38 @@ export const tunnelRoutes = (http: Http) =>
     .post(
       '/api/tunnels/register',
       async ({ ctx, body, set }) => {
-        const { tunnel, ...rest } = await register(ctx, body)
-        return { tunnel: created(set, '/api/tunnels', tunnel), ...rest }
+        const { tunnel, ...rest } = await registerTunnel(ctx, body)
+        return { tunnel: respondCreated(set, '/api/tunnels', tunnel), ...rest }
       },
       {
-        ...on(register, 'Register a tunnel, and get the nonce with which a machine claims it'),
+        ...on(registerTunnel, 'Register a tunnel, and get the nonce with which a machine claims it'),
         body: TunnelRegister,
         response: { 201: TunnelRegistered },
       },
     )
-    .post('/api/tunnels/claim', ({ ctx, body }) => claim(ctx, body), {
-      ...on(claim, 'Claim a tunnel with a nonce, and get the credential of the machine'),
+    .post('/api/tunnels/claim', ({ ctx, body }) => claimTunnel(ctx, body), {
+      ...on(claimTunnel, 'Claim a tunnel with a nonce, and get the credential of the machine'),
       body: TunnelClaim,
       response: TunnelClaimed,
     })
-    .post('/api/tunnels/heartbeat', ({ ctx, body }) => heartbeat(ctx, body), {
-      ...on(heartbeat, 'Report that the machine is online, with its own credential'),
+    .post('/api/tunnels/heartbeat', ({ ctx, body }) => recordHeartbeat(ctx, body), {
+      ...on(recordHeartbeat, 'Report that the machine is online, with its own credential'),
       body: Heartbeat,
       response: HeartbeatTaken,
     })
-    .post('/api/tunnels/enter', ({ ctx, body }) => enter(ctx, body), {
-      ...on(enter, 'Get an address that lets this browser open a service of a tunnel'),
+    .post('/api/tunnels/enter', ({ ctx, body }) => enterService(ctx, body), {
+      ...on(enterService, 'Get an address that lets this browser open a service of a tunnel'),
       body: TunnelEnter,
       response: Entrance,
     })
     .get(
       '/api/tunnels/reverse',
       ({ ctx, request, guard }) =>
-        connect(ctx, {
+        acceptMachine(ctx, {
           isOurs: request.headers.get('sec-websocket-protocol') === SUBPROTOCOL,
           upgrade: (data) => guard.upgrade(request, data),
         }),
-      on(connect, 'Connect a machine, over a WebSocket with its own credential', { answers: [426] }),
+      on(acceptMachine, 'Connect a machine, over a WebSocket with its own credential', { answers: [426] }),
     )
     .get('/api/tunnels/:id', ({ ctx, params }) => tunnels.get(ctx, { ref: params.id }), {
       ...on(tunnels.get, 'Get a tunnel'),
@@ -104,24 +104,26 @@ export const tunnelRoutes = (http: Http) =>
       params: byRef,
       response: TunnelStatus,
     })
-    .get('/api/tunnels/:id/requests', ({ ctx, params }) => requests(ctx, { ref: params.id }), {
-      ...on(requests, 'List the last requests through a tunnel'),
+    .get('/api/tunnels/:id/requests', ({ ctx, params }) => listRequests(ctx, { ref: params.id }), {
+      ...on(listRequests, 'List the last requests through a tunnel'),
       params: byRef,
       response: TunnelRequests,
     })
-    .get('/api/tunnels/:id/actions', ({ ctx, params }) => actions.allowed(ctx, { ref: params.id }), {
-      ...on(actions.allowed, 'List the actions that the machine allows you'),
+    .get('/api/tunnels/:id/actions', ({ ctx, params }) => actions.listAllowedActions(ctx, { ref: params.id }), {
+      ...on(actions.listAllowedActions, 'List the actions that the machine allows you'),
       params: byRef,
       response: OfferedActions,
     })
     .post(
       '/api/tunnels/:id/actions',
       async ({ ctx, params, query, body, set }) => {
-        const action = await actions.act(ctx, { ...body, wait: query.wait, ref: params.id })
-        return created(set, `/api/tunnels/${action.tunnelId}/actions`, action)
+        const action = await actions.runAction(ctx, { ...body, wait: query.wait, ref: params.id })
+        return respondCreated(set, `/api/tunnels/${action.tunnelId}/actions`, action)
       },
       {
-        ...on(actions.act, 'Request an action on the machine, and optionally wait for its end', { stoppable: true }),
+        ...on(actions.runAction, 'Request an action on the machine, and optionally wait for its end', {
+          stoppable: true,
+        }),
         params: byRef,
         query: WaitQuery,
         body: ActionInput,
@@ -130,9 +132,9 @@ export const tunnelRoutes = (http: Http) =>
     )
     .get(
       '/api/tunnels/:id/actions/history',
-      ({ ctx, params, query }) => actions.history(ctx, { ...query, ref: params.id }),
+      ({ ctx, params, query }) => actions.listActions(ctx, { ...query, ref: params.id }),
       {
-        ...on(actions.history, 'List the actions of the last 90 days'),
+        ...on(actions.listActions, 'List the actions of the last 90 days'),
         params: byRef,
         query: HistoryQuery,
         response: TunnelActionPage,

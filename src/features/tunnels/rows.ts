@@ -1,23 +1,23 @@
 import { eq, isNull, type SQL } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import type { Actor } from '../../auth/actor.ts'
-import { permissionOf, type Refusal, refusalOf, roleRefusal } from '../../auth/policy.ts'
+import { permissionOf, type Refusal, roleRefusal, ruleRefusal } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
-import { byReference, idStarts } from '../../records/rows.ts'
+import { findByReference, idStartsWith } from '../../records/rows.ts'
 import type { App } from '../../services.ts'
+import type { TunnelFacts } from '../../tunnel/connected-tunnels.ts'
 import type { TunnelUser } from '../../tunnel/frames.ts'
-import type { TunnelFacts } from '../../tunnel/switchboard.ts'
 import { users } from '../users/table.ts'
 import { actRefusal, reachRefusal, watchRefusal } from './access.ts'
 import type { StoredOffer } from './actions/action-schema.ts'
-import { acting, changing } from './rules.ts'
+import { tunnelActRule, tunnelWriteRule } from './rules.ts'
 import type { OfferedService, Tunnel } from './schema.ts'
 import { tunnelSessions, tunnels } from './table.ts'
 
-const visible = {
+const tunnelColumns = {
   id: tunnels.id,
   createdAt: tunnels.createdAt,
   updatedAt: tunnels.updatedAt,
@@ -53,15 +53,15 @@ export interface TunnelRow extends Omit<Tunnel, 'status' | 'services' | 'mcpServ
 export const visibleTo = (actor: Actor): SQL =>
   and(isNull(tunnels.deletedAt), anyOf(tunnels.organizationId, rightsOf(actor).organizations))
 
-export const select = ({ db }: Pick<Ctx, 'db'>) =>
-  db.select(visible).from(tunnels).leftJoin(tunnelSessions, eq(tunnelSessions.tunnelId, tunnels.id)).$dynamic()
+export const selectTunnels = ({ db }: Pick<Ctx, 'db'>) =>
+  db.select(tunnelColumns).from(tunnels).leftJoin(tunnelSessions, eq(tunnelSessions.tunnelId, tunnels.id)).$dynamic()
 
-export async function find(ctx: Ctx, ref: string): Promise<TunnelRow> {
-  const among = (where: SQL) => select(ctx).where(and(where, visibleTo(ctx.actor)))
-  const found = await byReference<TunnelRow>(ref, {
+export async function findTunnel(ctx: Ctx, ref: string): Promise<TunnelRow> {
+  const among = (where: SQL) => selectTunnels(ctx).where(and(where, visibleTo(ctx.actor)))
+  const found = await findByReference<TunnelRow>(ref, {
     id: (id) => among(eq(tunnels.id, id)),
     name: (name) => among(eq(tunnels.slug, name)),
-    prefix: (prefix) => among(idStarts(tunnels.id, prefix)).limit(2),
+    prefix: (prefix) => among(idStartsWith(tunnels.id, prefix)).limit(2),
   })
   if (!found) throw notFound('tunnel', ref)
   return found
@@ -69,14 +69,14 @@ export async function find(ctx: Ctx, ref: string): Promise<TunnelRow> {
 
 /** Returns why the caller may not change a tunnel: only its owner and administrators of its team may. */
 export const changeRefusal = (ctx: Ctx, tunnel: Pick<TunnelRow, 'ownerId' | 'organizationId'>): Refusal | undefined =>
-  refusalOf(ctx.actor, changing, 'Changing a tunnel', ctx.app.clock) ??
+  ruleRefusal(ctx.actor, tunnelWriteRule, 'Changing a tunnel', ctx.app.clock) ??
   (tunnel.ownerId === ctx.actor.userId
     ? undefined
     : roleRefusal(ctx.actor, tunnel.organizationId, 'admin', 'Changing a tunnel of someone else'))
 
 /** Only the owner may let a machine claim their tunnel: it then serves in the owner's name. */
 export const claimRefusal = (ctx: Ctx, tunnel: Pick<TunnelRow, 'ownerId'>): Refusal | undefined =>
-  refusalOf(ctx.actor, acting, 'Claiming a tunnel', ctx.app.clock) ??
+  ruleRefusal(ctx.actor, tunnelActRule, 'Claiming a tunnel', ctx.app.clock) ??
   (tunnel.ownerId === ctx.actor.userId
     ? undefined
     : { code: 'forbidden', detail: 'Only its owner can connect a machine to this tunnel.' })
@@ -87,7 +87,7 @@ export function stateOf(tunnel: Pick<TunnelRow, 'claimedAt' | 'leaseUntil' | 'on
   return tunnel.online && tunnel.leaseUntil > now ? 'online' : 'offline'
 }
 
-export function shown(ctx: Ctx, tunnel: TunnelRow): Tunnel {
+export function toTunnel(ctx: Ctx, tunnel: TunnelRow): Tunnel {
   const { claimedAt, leaseUntil, online, services, offer, ...rest } = tunnel
   const change = permissionOf(changeRefusal(ctx, tunnel))
   return {
@@ -114,7 +114,7 @@ export function addressOf({ tunnels: switchboard }: App, slug: string, service: 
 const mcpAddressOf = ({ url }: Pick<App, 'url'>, slug: string, server: string): string =>
   `${url}/mcp/tunnels/${slug}/${server}`
 
-export const about = <D extends object>(
+export const tunnelEvent = <D extends object>(
   tunnel: Pick<TunnelRow, 'id' | 'organizationId' | 'ownerId' | 'name' | 'slug'>,
   data?: D,
 ) => ({
@@ -125,7 +125,7 @@ export const about = <D extends object>(
 })
 
 /** Finds the access rules of the tunnel with this slug. */
-export async function bySlug({ db }: Pick<Ctx, 'db'>, slug: string): Promise<TunnelFacts | undefined> {
+export async function findTunnelBySlug({ db }: Pick<Ctx, 'db'>, slug: string): Promise<TunnelFacts | undefined> {
   const [found] = await db
     .select()
     .from(tunnels)
@@ -141,16 +141,16 @@ export async function userOf(
 ): Promise<TunnelUser | null> {
   const role = actor.memberships.get(tunnel.organizationId)
   if (!actor.userId || !role) return null
-  return { id: actor.userId, email: await emailOf(on, actor.userId), role }
+  return { id: actor.userId, email: await cachedEmailOf(on, actor.userId), role }
 }
 
-const emails = new Map<string, { email: string; at: number }>()
+const emailCache = new Map<string, { email: string; at: number }>()
 /** Services receive the address with every request, so it is cached for a minute. */
-async function emailOf({ db }: Pick<Ctx, 'db'>, userId: string): Promise<string> {
-  const known = emails.get(userId)
+async function cachedEmailOf({ db }: Pick<Ctx, 'db'>, userId: string): Promise<string> {
+  const known = emailCache.get(userId)
   if (known && performance.now() - known.at < 60_000) return known.email
   const [user] = await db.select({ email: users.email }).from(users).where(eq(users.id, userId))
-  if (emails.size > 10_000) emails.clear()
-  emails.set(userId, { email: user?.email ?? '', at: performance.now() })
+  if (emailCache.size > 10_000) emailCache.clear()
+  emailCache.set(userId, { email: user?.email ?? '', at: performance.now() })
   return user?.email ?? ''
 }

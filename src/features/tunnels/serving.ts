@@ -3,16 +3,16 @@ import { type Ctx, contextOf, flow, write } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
 import { machine, tunnelMachine } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
-import type { Accept } from '../../live/socket.ts'
+import type { AcceptSocket } from '../../live/socket.ts'
 import type { App } from '../../services.ts'
-import type { Offer } from '../../tunnel/frames.ts'
-import type { Connection, TunnelFacts } from '../../tunnel/switchboard.ts'
+import type { ConnectedTunnel, TunnelFacts } from '../../tunnel/connected-tunnels.ts'
+import type { MachineOffer } from '../../tunnel/frames.ts'
 import { Dispatcher } from './actions/dispatch.ts'
 import { tunnelOffline, tunnelOnline } from './events.ts'
 import { MachineConnection } from './machine-connection.ts'
-import { about, addressOf } from './rows.ts'
+import { addressOf, tunnelEvent } from './rows.ts'
 import type { Heartbeat, HeartbeatTaken } from './schema.ts'
-import { storable } from './storable.ts'
+import { toStorable } from './storable.ts'
 import { tunnelHours, tunnelSessions, tunnels } from './table.ts'
 
 /** Seconds without a heartbeat for which a machine counts as connected. */
@@ -24,16 +24,23 @@ const tunnelIdOf = ({ actor }: Ctx): string => {
   return actor.tunnelId
 }
 
-export const connect = flow(
+export const acceptMachine = flow(
   'tunnels.connect',
   tunnelMachine,
   async (
     ctx,
-    { upgrade, isOurs }: { upgrade: (data: { accept: Accept }) => boolean; isOurs: boolean },
+    { upgrade, isOurs }: { upgrade: (data: { accept: AcceptSocket }) => boolean; isOurs: boolean },
   ): Promise<void> => {
     tunnelIdOf(ctx)
-    const reported = (connection: Connection, payload: Uint8Array) => Dispatcher.of(ctx.app).report(connection, payload)
-    const accept: Accept = (socket) => new MachineConnection(ctx, socket, { opened, closed, offered, reported })
+    const reported = (connection: ConnectedTunnel, payload: Uint8Array) =>
+      Dispatcher.of(ctx.app).report(connection, payload)
+    const accept: AcceptSocket = (socket) =>
+      new MachineConnection(ctx, socket, {
+        opened: recordConnection,
+        closed: recordDisconnection,
+        offered: handleOffer,
+        reported,
+      })
     if (isOurs && upgrade({ accept })) return
     throw new AppError(
       'upgrade_required',
@@ -43,7 +50,7 @@ export const connect = flow(
 )
 
 /** Numbers a new connection, which makes every earlier one invalid. */
-export const opened = write(
+export const recordConnection = write(
   'tunnels.opened',
   tunnelMachine,
   async (ctx): Promise<{ generation: number; facts: TunnelFacts }> => {
@@ -66,43 +73,47 @@ export const opened = write(
       .returning({ generation: tunnelSessions.generation })
     const [tunnel] = await ctx.db.select().from(tunnels).where(eq(tunnels.id, id))
     if (!row || !tunnel || tunnel.deletedAt !== null) throw new AppError('unauthenticated', 'This tunnel was deleted.')
-    ctx.emit(tunnelOnline, about(tunnel, { generation: row.generation }))
+    ctx.emit(tunnelOnline, tunnelEvent(tunnel, { generation: row.generation }))
     return { generation: row.generation, facts: tunnel }
   },
 )
 
 /** Marks a connection as ended, unless a later one has replaced it. */
-const closed = write('tunnels.closed', machine, async (ctx, { facts, generation }: Connection): Promise<void> => {
-  const [ended] = await ctx.db
-    .update(tunnelSessions)
-    .set({ online: false, leaseUntil: ctx.now })
-    .where(
-      and(
-        eq(tunnelSessions.tunnelId, facts.id),
-        eq(tunnelSessions.generation, generation),
-        eq(tunnelSessions.online, true),
-      ),
-    )
-    .returning({ tunnelId: tunnelSessions.tunnelId })
-  if (!ended) return
-  const [tunnel] = await ctx.db.select().from(tunnels).where(eq(tunnels.id, facts.id))
-  if (tunnel) ctx.emit(tunnelOffline, about(tunnel, { generation }))
-})
+const recordDisconnection = write(
+  'tunnels.closed',
+  machine,
+  async (ctx, { facts, generation }: ConnectedTunnel): Promise<void> => {
+    const [ended] = await ctx.db
+      .update(tunnelSessions)
+      .set({ online: false, leaseUntil: ctx.now })
+      .where(
+        and(
+          eq(tunnelSessions.tunnelId, facts.id),
+          eq(tunnelSessions.generation, generation),
+          eq(tunnelSessions.online, true),
+        ),
+      )
+      .returning({ tunnelId: tunnelSessions.tunnelId })
+    if (!ended) return
+    const [tunnel] = await ctx.db.select().from(tunnels).where(eq(tunnels.id, facts.id))
+    if (tunnel) ctx.emit(tunnelOffline, tunnelEvent(tunnel, { generation }))
+  },
+)
 
-async function offered({ app }: Ctx, connection: Connection, offer: Offer): Promise<void> {
-  await keepOffer(app, { tunnelId: connection.facts.id, generation: connection.generation, offer })
-  Dispatcher.of(app).connected(connection, offer)
+async function handleOffer({ app }: Ctx, connection: ConnectedTunnel, offer: MachineOffer): Promise<void> {
+  await storeOffer(app, { tunnelId: connection.facts.id, generation: connection.generation, offer })
+  Dispatcher.of(app).onConnected(connection, offer)
 }
 
-interface Offered {
+interface ConnectionOffer {
   tunnelId: string
   generation: number
-  offer: Offer
+  offer: MachineOffer
 }
 
 /** Stores the offer of a machine. No audit entry: the machine sends it with each connection. */
-export async function keepOffer({ db }: App, { tunnelId, generation, offer }: Offered): Promise<void> {
-  const { services, commands, mcp, workspaces } = storable(offer) as Offer
+export async function storeOffer({ db }: App, { tunnelId, generation, offer }: ConnectionOffer): Promise<void> {
+  const { services, commands, mcp, workspaces } = toStorable(offer) as MachineOffer
   await db
     .update(tunnelSessions)
     .set({ services: services.map((service) => ({ ...service, ok: null })), offer: { commands, mcp, workspaces } })
@@ -110,7 +121,7 @@ export async function keepOffer({ db }: App, { tunnelId, generation, offer }: Of
 }
 
 /** A flow, because heartbeats every 15 seconds must not leave audit entries. */
-export const heartbeat = flow(
+export const recordHeartbeat = flow(
   'tunnels.heartbeat',
   tunnelMachine,
   async (ctx, { generation, rttMs, services }: Heartbeat): Promise<HeartbeatTaken> => {
@@ -138,7 +149,7 @@ export const heartbeat = flow(
 )
 
 /** Marks machines as offline whose server process has died, so that no one renews their lease. */
-const expire = write('tunnels.expire', machine, async (ctx): Promise<void> => {
+const expireConnections = write('tunnels.expire', machine, async (ctx): Promise<void> => {
   const ended = await ctx.db
     .update(tunnelSessions)
     .set({ online: false })
@@ -146,7 +157,7 @@ const expire = write('tunnels.expire', machine, async (ctx): Promise<void> => {
     .returning({ tunnelId: tunnelSessions.tunnelId, generation: tunnelSessions.generation })
   for (const { tunnelId, generation } of ended) {
     const [tunnel] = await ctx.db.select().from(tunnels).where(eq(tunnels.id, tunnelId))
-    if (tunnel) ctx.emit(tunnelOffline, about(tunnel, { generation }))
+    if (tunnel) ctx.emit(tunnelOffline, tunnelEvent(tunnel, { generation }))
   }
 })
 
@@ -176,13 +187,13 @@ export async function writeTraffic(app: App): Promise<void> {
   }
 }
 
-const isDue = async ({ db, clock }: App): Promise<boolean> =>
+const hasExpired = async ({ db, clock }: App): Promise<boolean> =>
   (await db.$count(
     tunnelSessions,
     and(eq(tunnelSessions.online, true), lt(tunnelSessions.leaseUntil, clock().toISOString())),
   )) > 0
 
 /** Marks expired leases. Writes only if there is one, because every write leaves an audit entry. */
-export const expireIfDue = async (app: App): Promise<void> => {
-  if (await isDue(app)) await expire(contextOf(app, system), undefined)
+export const expireIfAny = async (app: App): Promise<void> => {
+  if (await hasExpired(app)) await expireConnections(contextOf(app, system), undefined)
 }

@@ -5,7 +5,7 @@ import type { Finding } from './finding.ts'
  * Checks the task counts that triggers keep for each project, by status and by day. They can be wrong only if someone
  * changed the database by hand with triggers disabled. With `repair`, corrects them.
  */
-export async function counts(driver: Driver, repair: boolean): Promise<Finding> {
+export async function checkTaskCounts(driver: Driver, repair: boolean): Promise<Finding> {
   const what = 'counts'
   try {
     const { rows } = await driver.query(
@@ -25,16 +25,16 @@ export async function counts(driver: Driver, repair: boolean): Promise<Finding> 
 }
 
 const LATEST = 'select day::text from event_days group by day order by day desc limit 30'
-const of = `at >= $1::date::timestamp at time zone 'UTC' and at < ($1::date + 1)::timestamp at time zone 'UTC'
+const isOfDay = `at >= $1::date::timestamp at time zone 'UTC' and at < ($1::date + 1)::timestamp at time zone 'UTC'
   and seq <= (select value::bigint from meta where key = 'event_days')`
 const isDifferent = `select (select sum(n) from event_days where day = $1::date) is distinct from
-  (select count(*) from events where ${of} and organization_id is not null and type <> action)`
+  (select count(*) from events where ${isOfDay} and organization_id is not null and type <> action)`
 
 /**
  * Checks the event sums of the last 30 days that have any, day by day. With `repair`, deletes all sums: the hourly job
  * makes them again.
  */
-export async function days(driver: Driver, repair: boolean): Promise<Finding> {
+export async function checkEventDays(driver: Driver, repair: boolean): Promise<Finding> {
   const what = 'days'
   try {
     const wrong: string[] = []

@@ -1,31 +1,36 @@
 import { migrations } from '../../../migrations/index.ts'
 import type { Config } from '../../config.ts'
 import { checkIntegrity } from '../../db/check.ts'
-import { aheadOf } from '../../db/clock.ts'
+import { measureClockOffset } from '../../db/clock.ts'
 import type { Driver } from '../../db/driver.ts'
-import { replicaOf } from '../../db/index.ts'
+import { createReplica } from '../../db/index.ts'
 import { planMigrations } from '../../db/migrate.ts'
-import { partsOf } from '../../db/parts.ts'
-import { ROWS } from '../../events/partitions.ts'
+import { listPartitions } from '../../db/table-partitions.ts'
+import { PARTITION_ROWS } from '../../events/partitions.ts'
 import type { TimesInText } from '../../schema.ts'
-import { counts, days } from './counts.ts'
+import { checkEventDays, checkTaskCounts } from './counts.ts'
 import { expiringTokens } from './expiring-tokens.ts'
-import { because, type Finding } from './finding.ts'
-import { readiness } from './readiness.ts'
+import { type Finding, oneLineError } from './finding.ts'
+import { checkReadiness } from './readiness.ts'
 
 /** Checks the database, and the connection to it. */
-export async function database(config: Config, driver: Driver, repair: boolean, quick: boolean): Promise<Finding[]> {
+export async function checkDatabase(
+  config: Config,
+  driver: Driver,
+  repair: boolean,
+  quick: boolean,
+): Promise<Finding[]> {
   try {
     const { rows } = await driver.query('select pg_size_pretty(pg_database_size(current_database()))')
     return [
       { what: 'database', ok: true, said: `${driver.status().version}, ${rows[0]?.[0]}` },
       await migrationState(driver),
-      ...(await connections(driver)),
-      ...(await standby(config, driver)),
-      ...(await eventParts(driver)),
-      ...(quick ? [] : [...(await integrity(driver)), await readiness(driver, repair)]),
-      ...(quick ? [] : [await counts(driver, repair), await days(driver, repair)]),
-      await clock(driver),
+      ...(await checkConnections(driver)),
+      ...(await checkStandby(config, driver)),
+      ...(await checkEventParts(driver)),
+      ...(quick ? [] : [...(await checkTables(driver)), await checkReadiness(driver, repair)]),
+      ...(quick ? [] : [await checkTaskCounts(driver, repair), await checkEventDays(driver, repair)]),
+      await checkClock(driver),
       await expiringTokens(driver),
     ]
   } catch (error) {
@@ -33,7 +38,7 @@ export async function database(config: Config, driver: Driver, repair: boolean, 
       {
         what: 'database',
         ok: false,
-        said: because(error),
+        said: oneLineError(error),
         advice: 'Restart the server. If that does not help, restore a backup: tutti restore',
       },
     ]
@@ -54,12 +59,12 @@ async function migrationState(driver: Driver): Promise<Finding> {
       advice: 'The next start applies them, or run: tutti migrate',
     }
   } catch (error) {
-    return { what, ok: false, said: because(error) }
+    return { what, ok: false, said: oneLineError(error) }
   }
 }
 
 /** Checks the connection to an external Postgres. */
-export async function connections(driver: Driver): Promise<Finding[]> {
+export async function checkConnections(driver: Driver): Promise<Finding[]> {
   if (driver.kind !== 'postgres') return []
   const why = await driver.whyNotListening()
   const listening: Finding = why
@@ -80,8 +85,8 @@ export async function connections(driver: Driver): Promise<Finding[]> {
 }
 
 /** Checks that the configured standby is one, and how far it is behind. */
-export async function standby(config: Config, driver: Driver): Promise<Finding[]> {
-  const replica = await replicaOf(config, driver)
+export async function checkStandby(config: Config, driver: Driver): Promise<Finding[]> {
+  const replica = await createReplica(config, driver)
   if (!replica) return []
   const what = 'standby'
   try {
@@ -103,10 +108,10 @@ export async function standby(config: Config, driver: Driver): Promise<Finding[]
 }
 
 /** Checks that a very large table of events is partitioned. The hourly job does it, unless something stops it. */
-export async function eventParts(driver: Driver, rows = ROWS): Promise<Finding[]> {
+export async function checkEventParts(driver: Driver, rows = PARTITION_ROWS): Promise<Finding[]> {
   if (driver.kind !== 'postgres') return []
   const what = 'events'
-  const parts = await partsOf(driver, 'events')
+  const parts = await listPartitions(driver, 'events')
   if (parts) return [{ what, ok: true, said: `in ${parts.length} parts` }]
   // The table does not exist before the first migration.
   const { rows: found } = await driver.query(`select reltuples from pg_class where oid = to_regclass('events')`)
@@ -125,7 +130,7 @@ export async function eventParts(driver: Driver, rows = ROWS): Promise<Finding[]
   ]
 }
 
-async function integrity(driver: Driver): Promise<Finding[]> {
+async function checkTables(driver: Driver): Promise<Finding[]> {
   const what = 'integrity'
   const checked = await checkIntegrity(driver)
   if (!checked)
@@ -143,7 +148,7 @@ async function integrity(driver: Driver): Promise<Finding[]> {
   return damage.map(({ where, said, index }) => ({
     what,
     ok: false,
-    said: `${where} is damaged: ${because(said)}`,
+    said: `${where} is damaged: ${oneLineError(said)}`,
     advice: `Check the disk, keep a copy of the data folder, then restore a good backup: tutti restore FILE --replace${
       index ? ` (${where} is only an index: on Postgres, "reindex index ${where}" rebuilds it)` : ''
     }`,
@@ -151,9 +156,9 @@ async function integrity(driver: Driver): Promise<Finding[]> {
 }
 
 /** Codes, leases and sessions depend on the clock, and all instances must agree on the time. */
-async function clock(driver: Driver): Promise<Finding> {
+async function checkClock(driver: Driver): Promise<Finding> {
   const what = 'clock'
-  const off = Math.round(Math.abs(await aheadOf(driver)) / 1000)
+  const off = Math.round(Math.abs(await measureClockOffset(driver)) / 1000)
   const now = Date.now()
   // The table does not exist before the first migration.
   const newest = await millis(driver, '(select at from events order by seq desc limit 1)').catch(() => 0)

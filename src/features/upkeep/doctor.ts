@@ -5,33 +5,33 @@ import type { Driver } from '../../db/driver.ts'
 import { createEmbedder } from '../../embeddings/create.ts'
 import { createMailer } from '../../outside/mailer.ts'
 import { parseHostEntry } from '../../text/host-entry.ts'
-import { madeIn, markOf } from '../backups/service.ts'
-import { database } from './doctor-database.ts'
-import { because, type Finding } from './finding.ts'
+import { listBackupTimes, serverMark } from '../backups/service.ts'
+import { checkDatabase } from './doctor-database.ts'
+import { type Finding, oneLineError } from './finding.ts'
 
 /**
  * Checks what a server needs besides its files. Changes nothing, except that `repair` corrects derived data. A running
  * server runs it itself, with its own settings and database. Without a driver it skips the database. `quick` skips
  * checks that read whole tables and indexes, or load the model.
  */
-export async function look(
+export async function checkInstallation(
   config: Config,
   driver: Driver | undefined,
   repair = false,
   quick = false,
 ): Promise<Finding[]> {
-  const outside = [mail(config), ...(quick ? [] : [model(config)])]
+  const outside = [checkMail(config), ...(quick ? [] : [checkModel(config)])]
   return [
-    disk(config),
-    ...(driver ? await database(config, driver, repair, quick) : []),
+    checkDisk(config),
+    ...(driver ? await checkDatabase(config, driver, repair, quick) : []),
     ...(await Promise.all(outside)),
-    await backups(config, driver),
-    ...settings(config),
-    ...privateHosts(config),
+    await checkBackups(config, driver),
+    ...checkSettings(config),
+    ...checkPrivateHosts(config),
   ]
 }
 
-function disk({ DATA_DIR, DB_MIN_FREE_MB: least }: Config): Finding {
+function checkDisk({ DATA_DIR, DB_MIN_FREE_MB: least }: Config): Finding {
   let path = DATA_DIR
   while (!existsSync(path)) path = dirname(path)
   const { bavail, bsize } = statfsSync(path)
@@ -46,7 +46,7 @@ function disk({ DATA_DIR, DB_MIN_FREE_MB: least }: Config): Finding {
 
 // ---- external services
 
-async function mail(config: Config): Promise<Finding> {
+async function checkMail(config: Config): Promise<Finding> {
   const what = 'mail'
   if (!config.SMTP_URL)
     return {
@@ -69,7 +69,7 @@ async function mail(config: Config): Promise<Finding> {
     return {
       what,
       ok: false,
-      said: `${host}: ${because(error)}`,
+      said: `${host}: ${oneLineError(error)}`,
       advice: `${advice} Mails are tried again for two days.`,
     }
   } finally {
@@ -78,7 +78,7 @@ async function mail(config: Config): Promise<Finding> {
 }
 
 /** Checks that the model, built in or at an endpoint, returns a vector. */
-async function model(config: Config): Promise<Finding> {
+async function checkModel(config: Config): Promise<Finding> {
   const what = 'model'
   if (config.EMBEDDINGS === 'off') return { what, ok: true, said: 'off: search by words only' }
   const embedder = createEmbedder(config)
@@ -90,7 +90,7 @@ async function model(config: Config): Promise<Finding> {
     return {
       what,
       ok: false,
-      said: `${where}: ${because(error)}`,
+      said: `${where}: ${oneLineError(error)}`,
       advice: `Until this works, search is by words only. ${
         config.EMBEDDINGS_URL
           ? 'Check EMBEDDINGS_URL, EMBEDDINGS_MODEL and EMBEDDINGS_KEY.'
@@ -102,7 +102,7 @@ async function model(config: Config): Promise<Finding> {
   }
 }
 
-async function backups(
+async function checkBackups(
   { BACKUP_DIR: folder, BACKUP_EVERY_HOURS: hours }: Config,
   driver: Driver | undefined,
 ): Promise<Finding> {
@@ -117,13 +117,13 @@ async function backups(
     }
   let newest: number | undefined
   try {
-    const mark = driver && (await markIn(driver))
-    newest = mark !== undefined && existsSync(folder) ? madeIn(folder, mark)[0] : undefined
+    const mark = driver && (await storedSecretMark(driver))
+    newest = mark !== undefined && existsSync(folder) ? listBackupTimes(folder, mark)[0] : undefined
   } catch (error) {
     return {
       what,
       ok: false,
-      said: because(error),
+      said: oneLineError(error),
       advice: `Allow the user of the server to read and write ${folder}.`,
     }
   }
@@ -148,24 +148,24 @@ async function backups(
     : { what, ok: true, said }
 }
 
-async function markIn(driver: Driver): Promise<string | undefined> {
+async function storedSecretMark(driver: Driver): Promise<string | undefined> {
   const { rows } = await driver.query("select value from meta where key = 'secret'").catch(() => ({ rows: [] }))
-  return rows[0] && markOf(String(rows[0][0]))
+  return rows[0] && serverMark(String(rows[0][0]))
 }
 
-const local = new Set(['localhost', '127.0.0.1', '[::1]', '::1'])
+const localHosts = new Set(['localhost', '127.0.0.1', '[::1]', '::1'])
 
 /** Finds settings that are valid but rarely intended. */
-function settings({ APP_URL, HOST, TRUSTED_PROXIES }: Config): Finding[] {
+function checkSettings({ APP_URL, HOST, TRUSTED_PROXIES }: Config): Finding[] {
   const at = APP_URL ? new URL(APP_URL) : undefined
   const found: Finding[] = []
   const warn = (said: string, advice: string) => found.push({ what: 'settings', ok: true, warning: true, said, advice })
-  if (at?.protocol === 'http:' && !local.has(at.hostname))
+  if (at?.protocol === 'http:' && !localHosts.has(at.hostname))
     warn(
       `${APP_URL} is not encrypted`,
       'Others can read passwords on the network. Use a proxy with TLS, and set APP_URL to its https:// address.',
     )
-  else if (!at && !local.has(HOST))
+  else if (!at && !localHosts.has(HOST))
     warn(`it listens on ${HOST} without TLS`, 'Put a proxy with TLS in front, and set APP_URL to its https:// address.')
   if (at?.protocol === 'https:' && TRUSTED_PROXIES.length === 0)
     warn(
@@ -179,7 +179,7 @@ function settings({ APP_URL, HOST, TRUSTED_PROXIES }: Config): Finding[] {
 const WIDEST_BITS = 8
 
 /** Lists the private hosts that users may reach through this server. */
-function privateHosts({ OUTBOUND_ALLOW: entries }: Config): Finding[] {
+function checkPrivateHosts({ OUTBOUND_ALLOW: entries }: Config): Finding[] {
   if (entries.length === 0) return []
   const said = `users may reach private hosts: ${entries.join(', ')}`
   const isWide = entries.some((entry) => (parseHostEntry(entry)?.range?.bits ?? WIDEST_BITS) < WIDEST_BITS)

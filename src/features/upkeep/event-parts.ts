@@ -1,7 +1,13 @@
 import { type Ctx, flow, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
-import { type Part, partsOf } from '../../db/parts.ts'
-import { dropPart, isInTheWay, type PartitionLimits, partition, partsBefore } from '../../events/partitions.ts'
+import { listPartitions, type TablePartition } from '../../db/table-partitions.ts'
+import {
+  dropPartition,
+  isBlockedByDependents,
+  type PartitionLimits,
+  partitionEvents,
+  partitionsBefore,
+} from '../../events/partitions.ts'
 import { daysAfter } from '../../records/days.ts'
 
 export const EVENT_DAYS = 365
@@ -10,7 +16,7 @@ const PART_DAYS = 60
 
 /** Returns the time before which events are deleted one by one. */
 export async function eventsBefore(ctx: Ctx): Promise<string> {
-  return daysAfter(ctx.now, -EVENT_DAYS - ((await partsOf(ctx.app.driver, 'events')) ? PART_DAYS : 0))
+  return daysAfter(ctx.now, -EVENT_DAYS - ((await listPartitions(ctx.app.driver, 'events')) ? PART_DAYS : 0))
 }
 
 /**
@@ -24,20 +30,20 @@ export const divideEvents = flow(
     const { driver, log } = ctx.app
     if (driver.kind !== 'postgres') return
     const before = daysAfter(ctx.now, -EVENT_DAYS)
-    for (const part of await partsBefore(driver, before)) {
+    for (const part of await partitionsBefore(driver, before)) {
       await dropOne(ctx, { part, before })
       log.info('old partition of the events dropped', { part: part.name })
     }
     try {
-      const begun = await partition(driver, { ...limits, now: new Date(ctx.now) })
+      const begun = await partitionEvents(driver, { ...limits, now: new Date(ctx.now) })
       if (begun) log.info('new partition of the events created', { part: begun })
     } catch (error) {
-      if (!isInTheWay(error)) throw error
+      if (!isBlockedByDependents(error)) throw error
       log.warn('the events stay in one table', { error })
     }
   },
 )
 
-const dropOne = write('upkeep.dropPart', machine, (ctx, { part, before }: { part: Part; before: string }) =>
-  dropPart(ctx.db, part, before),
+const dropOne = write('upkeep.dropPart', machine, (ctx, { part, before }: { part: TablePartition; before: string }) =>
+  dropPartition(ctx.db, part, before),
 )

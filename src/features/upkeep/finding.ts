@@ -13,5 +13,5 @@ export interface Finding {
   advice?: string
 }
 
-export const because = (error: unknown): string =>
+export const oneLineError = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ')

@@ -10,7 +10,7 @@ export const upkeepJobs: JobDefinition<App>[] = [
     name: 'upkeep.purge',
     every: '17 * * * *',
     run: async (app) => {
-      const removed = await upkeep.purge(contextOf(app, system), {})
+      const removed = await upkeep.purgeExpired(contextOf(app, system), {})
       app.log.info('old rows removed', removed)
     },
   },

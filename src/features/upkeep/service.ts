@@ -12,9 +12,9 @@ import { daysAfter } from '../../records/days.ts'
 import { version } from '../../version.ts'
 import { attachments } from '../attachments/table.ts'
 import { deviceCodes } from '../devices/table.ts'
-import { overdue as overdueGrants } from '../grants/overdue.ts'
+import { overdueRows as overdueGrants } from '../grants/cleanup.ts'
 import { invites } from '../invites/table.ts'
-import { isGone } from '../links/records.ts'
+import { isDeletedEnd } from '../links/ends.ts'
 import { links } from '../links/table.ts'
 import { mails } from '../mail/table.ts'
 import { notifications } from '../notifications/table.ts'
@@ -27,7 +27,7 @@ import { importedRecords } from '../transfer/table.ts'
 import { tunnelActions, tunnelHours } from '../tunnels/table.ts'
 import { loginSessions, refreshTokens } from '../users/table.ts'
 import { workspaceInvites } from '../workspaces/table.ts'
-import { look } from './doctor.ts'
+import { checkInstallation } from './doctor.ts'
 import { EVENT_DAYS, eventsBefore } from './event-parts.ts'
 
 const DELETED_DAYS = 30
@@ -39,7 +39,7 @@ const TUNNEL_DAYS = 90
 const BATCH = 500
 
 /** A table with soft deletion, or whose rows belong to teams or projects. */
-interface Kept {
+interface PurgeableTable {
   table: string
   soft: boolean
   ofTeam: boolean
@@ -51,13 +51,16 @@ interface Kept {
  * is covered without being named here. Dependent tables come first: otherwise the database would delete their rows in
  * one cascading statement, which could exceed the time limit.
  */
-const keptTables = read('upkeep.keptTables', machine, async (ctx, _: Record<string, never>): Promise<Kept[]> => {
-  const has = (column: string) =>
-    sql`exists (select 1 from pg_attribute where attrelid = c.oid and attname = ${column} and not attisdropped)`
-  const goesWith = (table: string) =>
-    sql`exists (select 1 from pg_constraint f where f.conrelid = c.oid and f.contype = 'f' and f.confdeltype = 'c'
+const purgeableTables = read(
+  'upkeep.keptTables',
+  machine,
+  async (ctx, _: Record<string, never>): Promise<PurgeableTable[]> => {
+    const has = (column: string) =>
+      sql`exists (select 1 from pg_attribute where attrelid = c.oid and attname = ${column} and not attisdropped)`
+    const goesWith = (table: string) =>
+      sql`exists (select 1 from pg_constraint f where f.conrelid = c.oid and f.contype = 'f' and f.confdeltype = 'c'
       and f.confrelid = ${table}::regclass)`
-  const { rows } = await ctx.db.execute<Kept & Record<string, unknown>>(sql`
+    const { rows } = await ctx.db.execute<PurgeableTable & Record<string, unknown>>(sql`
     with recursive kept as (
       select c.oid as id, c.relname::text as name, ${has('deleted_at')} as soft,
         ${goesWith('organizations')} as of_team, ${goesWith('projects')} as of_project
@@ -69,11 +72,12 @@ const keptTables = read('upkeep.keptTables', machine, async (ctx, _: Record<stri
     )
     select name as table, soft, of_team as "ofTeam", of_project as "ofProject" from kept join depth using (id)
     where soft or of_team or of_project group by name, soft, of_team, of_project order by max(n) desc, name`)
-  return rows
-})
+    return rows
+  },
+)
 
 /** Condition for rows that were deleted before that time, or whose team or project was. */
-function isOver({ soft, ofTeam, ofProject }: Kept, before: string): SQL {
+function isPurgeable({ soft, ofTeam, ofProject }: PurgeableTable, before: string): SQL {
   const over = (table: PgTable) => sql`(select o.id from ${table} o where o.deleted_at < ${before})`
   return or(
     sql`false`,
@@ -83,15 +87,15 @@ function isOver({ soft, ofTeam, ofProject }: Kept, before: string): SQL {
   )
 }
 
-interface Old {
+interface OldRows {
   table: string | PgTable
   where: SQL
   /** The column that identifies a row. Default: its ctid, which is unique only within one partition. */
   key?: string
 }
 
-const nameOf = ({ table }: Old) => (typeof table === 'string' ? sql.identifier(table) : sql`${table}`)
-const past = (table: PgTable, column: string, before: string): Old => ({
+const nameOf = ({ table }: OldRows) => (typeof table === 'string' ? sql.identifier(table) : sql`${table}`)
+const rowsBefore = (table: PgTable, column: string, before: string): OldRows => ({
   table,
   where: sql`${sql.identifier(column)} < ${before}`,
 })
@@ -99,11 +103,11 @@ const past = (table: PgTable, column: string, before: string): Old => ({
 const isThereAny = read(
   'upkeep.isThereAny',
   machine,
-  async (ctx, old: Old): Promise<boolean> =>
+  async (ctx, old: OldRows): Promise<boolean> =>
     (await ctx.db.execute(sql`select 1 from ${nameOf(old)} where ${old.where} limit 1`)).count > 0,
 )
 
-const purgeSome = write('upkeep.purgeSome', machine, async (ctx, old: Old): Promise<number> => {
+const purgeSome = write('upkeep.purgeSome', machine, async (ctx, old: OldRows): Promise<number> => {
   const key = sql.identifier(old.key ?? 'ctid')
   const some = sql`select ${key} from ${nameOf(old)} where ${old.where} limit ${BATCH}`
   return (await ctx.db.execute(sql`delete from ${nameOf(old)} where ${key} = any(array(${some}))`)).count
@@ -115,7 +119,7 @@ const MANY_COUNTS = 300
 const FOLDED = 1900
 
 /** Returns the projects with many rows of counts, and deleted projects with any, each with the number of rows. */
-const crowded = read(
+const readCrowdedCounts = read(
   'upkeep.crowdedCounts',
   machine,
   async (ctx, _: Record<string, never>): Promise<{ id: string; n: number }[]> =>
@@ -127,7 +131,7 @@ const crowded = read(
     ).rows,
 )
 
-const foldSome = write(
+const foldProjectCounts = write(
   'upkeep.foldCounts',
   machine,
   async (ctx, { id }: { id: string }): Promise<void> => {
@@ -137,7 +141,7 @@ const foldSome = write(
 )
 
 /** Returns past days of projects with several rows; most days change little once they are over. */
-const crowdedDays = read(
+const readCrowdedDays = read(
   'upkeep.crowdedDays',
   machine,
   async (ctx, _: Record<string, never>): Promise<{ id: string; day: string; n: number }[]> =>
@@ -158,59 +162,59 @@ const foldDay = write(
 )
 
 async function foldDays(ctx: Ctx): Promise<void> {
-  for (const { id, day, n } of await crowdedDays(ctx, {}))
+  for (const { id, day, n } of await readCrowdedDays(ctx, {}))
     for (let left = n; left > 1; left -= FOLDED) await foldDay(ctx, { id, day })
 }
 
 /** Sums up the counts of projects with many rows. Those of a deleted project add up to 0, so no row remains. */
 async function foldCounts(ctx: Ctx): Promise<void> {
-  for (const { id, n } of await crowded(ctx, {}))
-    for (let left = n; left > 0; left -= FOLDED) await foldSome(ctx, { id })
+  for (const { id, n } of await readCrowdedCounts(ctx, {}))
+    for (let left = n; left > 0; left -= FOLDED) await foldProjectCounts(ctx, { id })
 }
 
 /** Permanently deletes expired rows, in small batches. */
-export const purge = flow(
+export const purgeExpired = flow(
   'upkeep.purge',
   machine,
   async (ctx, _: Record<string, never>): Promise<Record<string, number>> => {
     const ago = (days: number) => daysAfter(ctx.now, -days)
     const removed: Record<string, number> = {}
-    for (const kept of await keptTables(ctx, {}))
-      removed[kept.table] = await purgeAll(ctx, { table: kept.table, where: isOver(kept, ago(DELETED_DAYS)) })
-    removed.events = await purgeAll(ctx, { ...past(events, 'at', await eventsBefore(ctx)), key: 'seq' })
-    removed.eventDays = await purgeAll(ctx, past(eventDays, 'day', ago(EVENT_DAYS).slice(0, 10)))
-    removed.idempotencyKeys = await purgeAll(ctx, past(idempotencyKeys, 'expires_at', ctx.now))
-    removed.counters = await purgeAll(ctx, past(counters, 'expires_at', ctx.now))
-    removed.refreshTokens = await purgeAll(ctx, past(refreshTokens, 'expires_at', ctx.now))
-    removed.loginSessions = await purgeAll(ctx, past(loginSessions, 'expires_at', ago(DELETED_DAYS)))
-    removed.oneTimeSecrets = await purgeAll(ctx, past(oneTimeSecrets, 'expires_at', ctx.now))
-    removed.deviceCodes = await purgeAll(ctx, past(deviceCodes, 'expires_at', ctx.now))
-    removed.mails = await purgeAll(ctx, past(mails, 'created_at', ago(DELETED_DAYS)))
-    removed.notifications = await purgeAll(ctx, past(notifications, 'created_at', ago(NOTIFICATION_DAYS)))
-    removed.callMinutes = await purgeAll(ctx, past(callMinutes, 'minute', ago(CALL_DAYS)))
-    removed.tunnelActions = await purgeAll(ctx, past(tunnelActions, 'created_at', ago(TUNNEL_DAYS)))
-    removed.tunnelHours = await purgeAll(ctx, past(tunnelHours, 'hour', ago(TUNNEL_DAYS)))
-    removed.invites = await purgeAll(ctx, past(invites, 'expires_at', ago(DELETED_DAYS)))
-    removed.workspaceInvites = await purgeAll(ctx, past(workspaceInvites, 'expires_at', ago(DELETED_DAYS)))
-    removed.syncReceipts = await purgeAll(ctx, past(syncReceipts, 'at', ago(SYNC_DAYS)))
-    removed.syncCursors = await purgeAll(ctx, past(syncCursors, 'created_at', ago(SYNC_DAYS)))
-    removed.syncConflicts = await purgeAll(ctx, past(syncConflicts, 'resolved_at', ago(DELETED_DAYS)))
-    removed.syncConflicts += await purgeAll(ctx, past(syncConflicts, 'created_at', ago(SYNC_DAYS)))
+    for (const kept of await purgeableTables(ctx, {}))
+      removed[kept.table] = await purgeAll(ctx, { table: kept.table, where: isPurgeable(kept, ago(DELETED_DAYS)) })
+    removed.events = await purgeAll(ctx, { ...rowsBefore(events, 'at', await eventsBefore(ctx)), key: 'seq' })
+    removed.eventDays = await purgeAll(ctx, rowsBefore(eventDays, 'day', ago(EVENT_DAYS).slice(0, 10)))
+    removed.idempotencyKeys = await purgeAll(ctx, rowsBefore(idempotencyKeys, 'expires_at', ctx.now))
+    removed.counters = await purgeAll(ctx, rowsBefore(counters, 'expires_at', ctx.now))
+    removed.refreshTokens = await purgeAll(ctx, rowsBefore(refreshTokens, 'expires_at', ctx.now))
+    removed.loginSessions = await purgeAll(ctx, rowsBefore(loginSessions, 'expires_at', ago(DELETED_DAYS)))
+    removed.oneTimeSecrets = await purgeAll(ctx, rowsBefore(oneTimeSecrets, 'expires_at', ctx.now))
+    removed.deviceCodes = await purgeAll(ctx, rowsBefore(deviceCodes, 'expires_at', ctx.now))
+    removed.mails = await purgeAll(ctx, rowsBefore(mails, 'created_at', ago(DELETED_DAYS)))
+    removed.notifications = await purgeAll(ctx, rowsBefore(notifications, 'created_at', ago(NOTIFICATION_DAYS)))
+    removed.callMinutes = await purgeAll(ctx, rowsBefore(callMinutes, 'minute', ago(CALL_DAYS)))
+    removed.tunnelActions = await purgeAll(ctx, rowsBefore(tunnelActions, 'created_at', ago(TUNNEL_DAYS)))
+    removed.tunnelHours = await purgeAll(ctx, rowsBefore(tunnelHours, 'hour', ago(TUNNEL_DAYS)))
+    removed.invites = await purgeAll(ctx, rowsBefore(invites, 'expires_at', ago(DELETED_DAYS)))
+    removed.workspaceInvites = await purgeAll(ctx, rowsBefore(workspaceInvites, 'expires_at', ago(DELETED_DAYS)))
+    removed.syncReceipts = await purgeAll(ctx, rowsBefore(syncReceipts, 'at', ago(SYNC_DAYS)))
+    removed.syncCursors = await purgeAll(ctx, rowsBefore(syncCursors, 'created_at', ago(SYNC_DAYS)))
+    removed.syncConflicts = await purgeAll(ctx, rowsBefore(syncConflicts, 'resolved_at', ago(DELETED_DAYS)))
+    removed.syncConflicts += await purgeAll(ctx, rowsBefore(syncConflicts, 'created_at', ago(SYNC_DAYS)))
     // A device stops working earlier; its row stays for a while, to explain why.
-    removed.syncDevices = await purgeAll(ctx, past(syncDevices, 'last_seen_at', ago(2 * SYNC_DAYS)))
+    removed.syncDevices = await purgeAll(ctx, rowsBefore(syncDevices, 'last_seen_at', ago(2 * SYNC_DAYS)))
     removed.grants = 0
     for (const old of overdueGrants(ctx.now)) removed.grants += await purgeAll(ctx, old)
     removed.links = await purgeAll(ctx, {
       table: links,
-      where: or(isGone(ctx, links.fromType, links.fromId), isGone(ctx, links.toType, links.toId)),
+      where: or(isDeletedEnd(ctx, links.fromType, links.fromId), isDeletedEnd(ctx, links.toType, links.toId)),
     })
     removed.attachments = await purgeAll(ctx, {
       table: attachments,
-      where: isGone(ctx, attachments.kind, attachments.recordId),
+      where: isDeletedEnd(ctx, attachments.kind, attachments.recordId),
     })
     removed.importedRecords = await purgeAll(ctx, {
       table: importedRecords,
-      where: isGone(ctx, importedRecords.entity, importedRecords.id),
+      where: isDeletedEnd(ctx, importedRecords.entity, importedRecords.id),
     })
     await foldCounts(ctx)
     await foldDays(ctx)
@@ -218,18 +222,18 @@ export const purge = flow(
   },
 )
 
-async function purgeAll(ctx: Ctx, old: Old): Promise<number> {
+async function purgeAll(ctx: Ctx, old: OldRows): Promise<number> {
   let total = 0
   while (await isThereAny(ctx, old)) total += await purgeSome(ctx, old)
   return total
 }
 
 /** For `tutti doctor`, which must not open the files of a running server. */
-export const check = flow('upkeep.check', machine, (ctx, { repair }: { repair?: boolean }) =>
-  look(ctx.app.config, ctx.app.driver, repair),
+export const checkServer = flow('upkeep.check', machine, (ctx, { repair }: { repair?: boolean }) =>
+  checkInstallation(ctx.app.config, ctx.app.driver, repair),
 )
 
-export const running = flow(
+export const getRunningServer = flow(
   'upkeep.running',
   machine,
   async ({ app }, _: Record<string, never>): Promise<RunningServer> => {

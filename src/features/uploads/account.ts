@@ -3,7 +3,7 @@ import { accountRemoved } from '../accounts/hooks.ts'
 import { uploads } from './table.ts'
 
 /** Keeps the pictures of teams; those of the user are deleted with their row. */
-export const withoutOwner = accountRemoved.handle(async (ctx, { userId }) => {
+export const clearUploadOwner = accountRemoved.handle(async (ctx, { userId }) => {
   await ctx.db
     .update(uploads)
     .set({ userId: null })

@@ -3,12 +3,12 @@ export interface Size {
   width: number
   height: number
 }
-export interface Found extends Size {
+export interface ParsedPicture extends Size {
   /** The parts to keep, in order. */
   kept: Uint8Array[]
 }
 
-export class Broken extends Error {}
+export class DamagedPicture extends Error {}
 
 /** A picture of a few MiB has some hundred parts. Reading a million would block the server. */
 const MOST_PARTS = 5000
@@ -25,19 +25,19 @@ export class Cursor {
 
   /** Counts a part and returns its start. */
   part(): number {
-    if (++this.#parts > MOST_PARTS) throw new Broken('it has too many parts')
+    if (++this.#parts > MOST_PARTS) throw new DamagedPicture('it has too many parts')
     return this.at
   }
 
   take(length: number): Buffer {
-    if (length > this.left) throw new Broken('it ends too early')
+    if (length > this.left) throw new DamagedPicture('it ends too early')
     this.at += length
     return this.bytes.subarray(this.at - length, this.at)
   }
 
   byte(): number {
     const byte = this.bytes[this.at++]
-    if (byte === undefined) throw new Broken('it ends too early')
+    if (byte === undefined) throw new DamagedPicture('it ends too early')
     return byte
   }
 
@@ -46,4 +46,4 @@ export class Cursor {
   }
 }
 
-export const begins = (data: Buffer, text: string): boolean => data.toString('latin1', 0, text.length) === text
+export const startsWithText = (data: Buffer, text: string): boolean => data.toString('latin1', 0, text.length) === text

@@ -1,6 +1,6 @@
 import { AppError, invalid } from '../../errors.ts'
-import { Broken, begins, Cursor, type Found, type Size } from './cursor.ts'
-import { jpeg } from './jpeg.ts'
+import { Cursor, DamagedPicture, type ParsedPicture, type Size, startsWithText } from './cursor.ts'
+import { parseJpeg } from './jpeg.ts'
 
 /**
  * Checks and cleans uploaded pictures. The format is detected from the bytes, never from a name or header. Every part
@@ -18,20 +18,32 @@ const MOST_SIDE = 8192
 const MOST_PIXELS = 40_000_000
 
 const formats = [
-  { name: 'PNG', type: 'image/png', extension: 'png', is: (b: Buffer) => begins(b, '\x89PNG\r\n\x1a\n'), read: png },
-  { name: 'JPEG', type: 'image/jpeg', extension: 'jpg', is: (b: Buffer) => begins(b, '\xff\xd8\xff'), read: jpeg },
+  {
+    name: 'PNG',
+    type: 'image/png',
+    extension: 'png',
+    is: (b: Buffer) => startsWithText(b, '\x89PNG\r\n\x1a\n'),
+    read: png,
+  },
+  {
+    name: 'JPEG',
+    type: 'image/jpeg',
+    extension: 'jpg',
+    is: (b: Buffer) => startsWithText(b, '\xff\xd8\xff'),
+    read: parseJpeg,
+  },
   {
     name: 'GIF',
     type: 'image/gif',
     extension: 'gif',
-    is: (b: Buffer) => begins(b, 'GIF87a') || begins(b, 'GIF89a'),
+    is: (b: Buffer) => startsWithText(b, 'GIF87a') || startsWithText(b, 'GIF89a'),
     read: gif,
   },
   {
     name: 'WebP',
     type: 'image/webp',
     extension: 'webp',
-    is: (b: Buffer) => begins(b, 'RIFF') && begins(b.subarray(8), 'WEBP'),
+    is: (b: Buffer) => startsWithText(b, 'RIFF') && startsWithText(b.subarray(8), 'WEBP'),
     read: webp,
   },
 ]
@@ -49,11 +61,11 @@ export function readPicture(file: Uint8Array): Picture {
     )
   const { name, type } = format
   const cursor = new Cursor(bytes)
-  let found: Found
+  let found: ParsedPicture
   try {
     found = format.read(cursor)
   } catch (error) {
-    if (!(error instanceof Broken)) throw error
+    if (!(error instanceof DamagedPicture)) throw error
     throw invalid(
       '/file',
       `The ${name} picture is damaged or incomplete: ${error.message}. Save it again and upload the new file.`,
@@ -93,7 +105,7 @@ const pngParts = new Set([
   'fdAT',
 ])
 
-function png(file: Cursor): Found {
+function png(file: Cursor): ParsedPicture {
   const kept: Uint8Array[] = [file.take(8)]
   let size: Size | undefined
   let drawn = false
@@ -103,15 +115,15 @@ function png(file: Cursor): Found {
     const name = file.take(4).toString('latin1')
     const data = file.take(length)
     const covered = file.since(start + 4)
-    if (file.take(4).readUInt32BE() !== Bun.hash.crc32(covered)) throw new Broken('a checksum does not match')
+    if (file.take(4).readUInt32BE() !== Bun.hash.crc32(covered)) throw new DamagedPicture('a checksum does not match')
     if ((name === 'IHDR') !== (size === undefined) || (name === 'IHDR' && length !== 13))
-      throw new Broken('it does not start with its size')
+      throw new DamagedPicture('it does not start with its size')
     if (name === 'IHDR') size = { width: data.readUInt32BE(0), height: data.readUInt32BE(4) }
     if (name === 'IDAT') drawn = true
     if (pngParts.has(name)) kept.push(file.since(start))
-    else if (!/^[a-z][A-Za-z]{3}$/.test(name)) throw new Broken('it has an unknown part')
+    else if (!/^[a-z][A-Za-z]{3}$/.test(name)) throw new DamagedPicture('it has an unknown part')
     if (name !== 'IEND') continue
-    if (!drawn || !size || length > 0) throw new Broken('there is no picture in it')
+    if (!drawn || !size || length > 0) throw new DamagedPicture('there is no picture in it')
     return { ...size, kept }
   }
 }
@@ -121,7 +133,7 @@ function png(file: Cursor): Found {
 const LOOP = '!\xff\x0bNETSCAPE2.0\x03\x01'
 const LOOP_LENGTH = 19
 
-function gif(file: Cursor): Found {
+function gif(file: Cursor): ParsedPicture {
   const head = file.take(13)
   const size = { width: head.readUInt16LE(6), height: head.readUInt16LE(8) }
   file.take(colours(head[10] as number))
@@ -131,7 +143,7 @@ function gif(file: Cursor): Found {
     const start = file.part()
     const kind = file.byte()
     if (kind === 0x3b) {
-      if (!drawn) throw new Broken('there is no picture in it')
+      if (!drawn) throw new DamagedPicture('there is no picture in it')
       return { ...size, kept: [...kept, file.since(start)] }
     }
     if (kind === 0x2c) {
@@ -148,8 +160,8 @@ function gif(file: Cursor): Found {
       skipBlocks(file)
       // Keeps the duration of frames and the number of repetitions; removes comments and application data.
       const extension = file.since(start)
-      if (label === 0xf9 || (extension.length === LOOP_LENGTH && begins(extension, LOOP))) kept.push(extension)
-    } else throw new Broken('a part of it is missing')
+      if (label === 0xf9 || (extension.length === LOOP_LENGTH && startsWithText(extension, LOOP))) kept.push(extension)
+    } else throw new DamagedPicture('a part of it is missing')
   }
 }
 
@@ -161,7 +173,7 @@ function skipBlocks(file: Cursor): void {
   let length: number | undefined
   do {
     length = bytes[file.at]
-    if (length === undefined) throw new Broken('it ends too early')
+    if (length === undefined) throw new DamagedPicture('it ends too early')
     file.at += length + 1
   } while (length !== 0)
 }
@@ -170,11 +182,12 @@ function skipBlocks(file: Cursor): void {
 
 const HAS_METADATA = 0x0c
 
-function webp(file: Cursor): Found {
-  if (file.take(12).readUInt32LE(4) !== file.bytes.length - 8) throw new Broken('its length does not match its header')
+function webp(file: Cursor): ParsedPicture {
+  if (file.take(12).readUInt32LE(4) !== file.bytes.length - 8)
+    throw new DamagedPicture('its length does not match its header')
   const first = chunkOf(file)
   if (first.name !== 'VP8X') return { ...sizeOf(first), kept: riff([first]) }
-  if (first.data.length !== 10) throw new Broken('its size is missing')
+  if (first.data.length !== 10) throw new DamagedPicture('its size is missing')
   const canvas = { width: first.data.readUIntLE(4, 3) + 1, height: first.data.readUIntLE(7, 3) + 1 }
   const flags = Buffer.from(first.data)
   flags[0] = (flags[0] as number) & ~HAS_METADATA
@@ -187,9 +200,9 @@ function webp(file: Cursor): Found {
     else if (!['ICCP', 'ANIM', 'ALPH'].includes(chunk.name)) continue
     kept.push(chunk)
   }
-  if (sizes.length === 0) throw new Broken('there is no picture in it')
+  if (sizes.length === 0) throw new DamagedPicture('there is no picture in it')
   if (sizes.some(({ width, height }) => width > canvas.width || height > canvas.height))
-    throw new Broken('it is larger than its header says')
+    throw new DamagedPicture('it is larger than its header says')
   return { ...canvas, kept: riff(kept) }
 }
 
@@ -218,7 +231,7 @@ function sizeOf({ name, data }: Chunk): Size {
     const isWhole = (tag & 1) === 0 && tag >>> 5 <= data.length - 10
     if (isWhole) return { width: data.readUInt16LE(6) & 0x3fff, height: data.readUInt16LE(8) & 0x3fff }
   }
-  throw new Broken('its image data is missing')
+  throw new DamagedPicture('its image data is missing')
 }
 
 /** Returns the size of the canvas that a frame of an animation needs. A frame has an offset, then its own chunks. */
@@ -231,7 +244,7 @@ function frameOf({ data }: Chunk): Size {
     const chunk = chunkOf(frame)
     if (chunk.name !== 'ALPH') size = sizeOf(chunk)
   }
-  if (!size) throw new Broken('there is no picture in it')
+  if (!size) throw new DamagedPicture('there is no picture in it')
   return { width: x + size.width, height: y + size.height }
 }
 

@@ -1,10 +1,10 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
 import { currentOrganization, userIdOf } from '../../auth/actor.ts'
-import { Buckets, countAttempt, networkOf, tooMany } from '../../auth/limits.ts'
+import { Buckets, countAttempt, networkOf, tooManyError } from '../../auth/limits.ts'
 import { account, anyone, byRow, type Rule } from '../../auth/policy.ts'
 import { notFound } from '../../errors.ts'
-import { changeVersioned } from '../../records/rows.ts'
+import { updateVersioned } from '../../records/rows.ts'
 import * as accounts from '../accounts/service.ts'
 import { organizationUpdated } from '../organizations/events.ts'
 import { planUsage } from '../organizations/hooks.ts'
@@ -14,10 +14,10 @@ import * as organizations from '../organizations/service.ts'
 import { organizations as organizationsTable } from '../organizations/table.ts'
 import { userUpdated } from '../users/events.ts'
 import type { User } from '../users/schema.ts'
-import { visible } from '../users/service.ts'
+import { userColumns } from '../users/service.ts'
 import { users } from '../users/table.ts'
 import { type Picture, readPicture } from './images.ts'
-import { Recent } from './recent.ts'
+import { PictureCache } from './picture-cache.ts'
 import type { Upload } from './schema.ts'
 import { uploads } from './table.ts'
 
@@ -27,9 +27,9 @@ export const COVER = 5 << 20
 /** Uploads of one user in a minute: each one rewrites megabytes. */
 const PER_MINUTE = 30
 
-const own = account('account:write')
+const ownUploadRule = account('account:write')
 /** The role is checked before the body is read. */
-const manager: Rule = { ...byRow('organizations:write'), role: 'admin' }
+const teamUploadRule: Rule = { ...byRow('organizations:write'), role: 'admin' }
 
 /** Checks the picture outside the transaction, so that other transactions do not wait for it. */
 async function inspect(ctx: Ctx, { file }: Upload): Promise<Picture> {
@@ -76,8 +76,8 @@ const putOwn =
     const before = await accounts.me(ctx, {})
     checkVersion(ctx, before)
     const url = await replace(ctx, { userId, purpose }, picture)
-    const user = await changeVersioned(ctx, users, {
-      columns: visible,
+    const user = await updateVersioned(ctx, users, {
+      columns: userColumns,
       before,
       set: purpose === 'avatar' ? { avatarUrl: url } : { coverUrl: url },
       what: 'your profile',
@@ -87,18 +87,18 @@ const putOwn =
     return user
   }
 
-const putAvatar = write('uploads.putAvatar', own, putOwn('avatar'), { versioned: true })
-const putCover = write('uploads.putCover', own, putOwn('cover'), { versioned: true })
+const putAvatar = write('uploads.putAvatar', ownUploadRule, putOwn('avatar'), { versioned: true })
+const putCover = write('uploads.putCover', ownUploadRule, putOwn('cover'), { versioned: true })
 
 export const setAvatar = flow(
   'uploads.setAvatar',
-  own,
+  ownUploadRule,
   async (ctx, input: Upload): Promise<User> => putAvatar(ctx, await inspect(ctx, input)),
   { versioned: true },
 )
 export const setCover = flow(
   'uploads.setCover',
-  own,
+  ownUploadRule,
   async (ctx, input: Upload): Promise<User> => putCover(ctx, await inspect(ctx, input)),
   {
     versioned: true,
@@ -106,7 +106,7 @@ export const setCover = flow(
 )
 export const clearAvatar = write(
   'uploads.clearAvatar',
-  own,
+  ownUploadRule,
   (ctx, _: Record<string, never>): Promise<User> => putAvatar(ctx, null),
   {
     versioned: true,
@@ -114,7 +114,7 @@ export const clearAvatar = write(
 )
 export const clearCover = write(
   'uploads.clearCover',
-  own,
+  ownUploadRule,
   (ctx, _: Record<string, never>): Promise<User> => putCover(ctx, null),
   {
     versioned: true,
@@ -125,7 +125,7 @@ export const clearCover = write(
 
 const putTeamAvatar = write(
   'uploads.putTeamAvatar',
-  manager,
+  teamUploadRule,
   async (ctx, picture: Picture | null): Promise<Organization> => {
     const id = currentOrganization(ctx.actor)
     await ctx.db
@@ -136,7 +136,7 @@ const putTeamAvatar = write(
     const before = await organizations.get(ctx, { id })
     checkVersion(ctx, before)
     const avatarUrl = await replace(ctx, { organizationId: id, purpose: 'team_avatar' }, picture)
-    await changeVersioned(ctx, organizationsTable, {
+    await updateVersioned(ctx, organizationsTable, {
       columns: { id: organizationsTable.id, version: organizationsTable.version },
       before,
       set: { avatarUrl },
@@ -151,50 +151,50 @@ const putTeamAvatar = write(
 
 export const setTeamAvatar = flow(
   'uploads.setTeamAvatar',
-  manager,
+  teamUploadRule,
   async (ctx, input: Upload): Promise<Organization> => putTeamAvatar(ctx, await inspect(ctx, input)),
   { versioned: true },
 )
 export const clearTeamAvatar = write(
   'uploads.clearTeamAvatar',
-  manager,
+  teamUploadRule,
   (ctx, _: Record<string, never>): Promise<Organization> => putTeamAvatar(ctx, null),
   { versioned: true },
 )
 
 // ---- reading
 
-interface Stored {
+interface StoredPicture {
   type: string
   /** Null if the caller already has them. */
   bytes: Uint8Array<ArrayBuffer> | null
 }
 
 /** Saves the database from encoding a large picture, which takes 50 ms, for each anonymous request. */
-const recent = new Recent(16 << 20)
+const pictureCache = new PictureCache(16 << 20)
 /**
  * Limits the bytes that each caller may read per minute, in pieces of 256 KiB: a limit of requests alone would let one
  * network read gigabytes from the database.
  */
 const PIECE = 256 << 10
-const served = new Buckets(400, 400)
+const readLimits = new Buckets(400, 400)
 
 /** Returns a picture to everyone who has its address. It never changes, so a cached copy stays valid. */
 export const get = read(
   'uploads.get',
   anyone,
-  async (ctx, { id, known = false }: { id: string; known?: boolean }): Promise<Stored> => {
+  async (ctx, { id, known = false }: { id: string; known?: boolean }): Promise<StoredPicture> => {
     const reader = ctx.actor.credentialId ?? networkOf(ctx.ip)
-    const wait = known ? 0 : served.take(reader, performance.now(), 0)
-    if (wait > 0) throw tooMany(wait, 'pictures')
-    const kept = known ? undefined : recent.get(id)
+    const wait = known ? 0 : readLimits.take(reader, performance.now(), 0)
+    if (wait > 0) throw tooManyError(wait, 'pictures')
+    const kept = known ? undefined : pictureCache.get(id)
     const base64 = known || kept ? sql<null>`null` : sql<string>`encode(${uploads.bytes}, 'base64')`
     const [found] = await ctx.db.select({ type: uploads.type, base64 }).from(uploads).where(eq(uploads.id, id))
     if (!found) throw notFound('upload', id)
     const bytes = kept ?? (found.base64 === null ? null : Buffer.from(found.base64, 'base64'))
     if (bytes) {
-      served.charge(reader, Math.floor(bytes.length / PIECE))
-      recent.put(id, bytes)
+      readLimits.charge(reader, Math.floor(bytes.length / PIECE))
+      pictureCache.put(id, bytes)
     }
     return { type: found.type, bytes }
   },

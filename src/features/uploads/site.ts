@@ -11,7 +11,7 @@ import { uploads } from './table.ts'
 /** Uploads of one administrator in a minute. */
 const PER_MINUTE = 30
 
-const store = write('uploads.storeForSite', admin, async (ctx, picture: Picture): Promise<SitePicture> => {
+const storeForSite = write('uploads.storeForSite', admin, async (ctx, picture: Picture): Promise<SitePicture> => {
   const { type, width, height } = picture
   const id = crypto.randomUUID()
   const bytes = sql`decode(${Buffer.from(picture.bytes).toString('base64')}, 'base64')`
@@ -22,7 +22,7 @@ const store = write('uploads.storeForSite', admin, async (ctx, picture: Picture)
 /** Stores a picture for the public site. Everyone who has its address can see it. */
 export const addForSite = flow('uploads.addForSite', admin, async (ctx, { file }: Upload): Promise<SitePicture> => {
   await countAttempt(ctx.app.driver, `upload:${userIdOf(ctx.actor)}`, PER_MINUTE, 60, ctx.app.clock(), 'uploads')
-  return store(ctx, readPicture(file))
+  return storeForSite(ctx, readPicture(file))
 })
 
 export async function requireSitePicture(ctx: Ctx, id: string): Promise<void> {

@@ -1,87 +1,87 @@
-import { define, flag, text, texts } from '../../events/catalogue.ts'
+import { defineEvent, flag, text, texts } from '../../events/catalogue.ts'
 import { nullable, optional } from '../../schema.ts'
 
 /** Each of these events can end a credential or change its rights. */
 const ofUser = { kind: 'user', feed: 'access', changes: 'rights' } as const
 
-export const userRegistered = define('user.registered', {
+export const userRegistered = defineEvent('user.registered', {
   ...ofUser,
   description: 'A user registered',
   data: { role: text },
 })
-export const userUpdated = define('user.updated', {
+export const userUpdated = defineEvent('user.updated', {
   ...ofUser,
   description: 'A profile changed',
   data: { fields: texts },
 })
-export const userDeleted = define('user.deleted', {
+export const userDeleted = defineEvent('user.deleted', {
   ...ofUser,
   deletes: true,
   description: 'An account was deleted',
 })
-export const userOnboarded = define('user.onboarded', { ...ofUser, description: 'A user completed onboarding' })
-export const userPreferencesChanged = define('user.preferences_changed', {
+export const userOnboarded = defineEvent('user.onboarded', { ...ofUser, description: 'A user completed onboarding' })
+export const userPreferencesChanged = defineEvent('user.preferences_changed', {
   ...ofUser,
   description: 'Preferences changed',
   data: { fields: texts },
 })
 /** Has `from` and `to`, or only `role` if the command line made the user an administrator. */
-export const userRoleChanged = define('user.role_changed', {
+export const userRoleChanged = defineEvent('user.role_changed', {
   ...ofUser,
   description: 'The role of a user on the instance changed',
   data: { from: optional(text), to: optional(text), role: optional(text) },
 })
-export const userSuspended = define('user.suspended', {
+export const userSuspended = defineEvent('user.suspended', {
   ...ofUser,
   description: 'An administrator suspended an account and ended its credentials',
   data: { reason: optional(text) },
 })
-export const userUnsuspended = define('user.unsuspended', {
+export const userUnsuspended = defineEvent('user.unsuspended', {
   ...ofUser,
   description: 'A suspended account was enabled again',
 })
-export const userCodeRead = define('user.code_read', {
+export const userCodeRead = defineEvent('user.code_read', {
   ...ofUser,
   description: 'An administrator read the sign-in code of a user',
 })
-export const userImpersonated = define('user.impersonated', {
+export const userImpersonated = defineEvent('user.impersonated', {
   ...ofUser,
   description: 'An administrator started to act as a user',
   data: { reason: text, until: text },
 })
-export const userSignedIn = define('user.signed_in', {
+export const userSignedIn = defineEvent('user.signed_in', {
   ...ofUser,
   description: 'A user signed in',
   data: { via: text, userAgent: nullable(text) },
 })
-export const userRefreshed = define('user.refreshed', { ...ofUser, description: 'A session was renewed' })
-export const userEmailVerified = define('user.email_verified', {
+export const userRefreshed = defineEvent('user.refreshed', { ...ofUser, description: 'A session was renewed' })
+export const userEmailVerified = defineEvent('user.email_verified', {
   ...ofUser,
   description: 'A user confirmed their e-mail address',
 })
-export const userAccountConfirmed = define('user.account_confirmed', {
+export const userAccountConfirmed = defineEvent('user.account_confirmed', {
   ...ofUser,
   description: 'The owner of a mailbox kept or removed the data of an account with that unconfirmed address',
   data: { kept: flag },
 })
-export const userEmailChangeRequested = define('user.email_change_requested', {
+export const userEmailChangeRequested = defineEvent('user.email_change_requested', {
   ...ofUser,
   description: 'A user requested a change of their e-mail address',
 })
-export const userEmailChanged = define('user.email_changed', {
+export const userEmailChanged = defineEvent('user.email_changed', {
   ...ofUser,
   description: 'A user changed their e-mail address',
 })
-export const userEmailRestored = define('user.email_restored', {
+export const userEmailRestored = defineEvent('user.email_restored', {
   ...ofUser,
   description: 'A change of e-mail address was undone, which ended all credentials',
 })
-export const userPasswordChanged = define('user.password_changed', {
+export const userPasswordChanged = defineEvent('user.password_changed', {
   ...ofUser,
   description: 'A user changed their password',
   data: { keysKept: flag },
 })
-export const userPasswordReset = define('user.password_reset', {
+export const userPasswordReset = defineEvent('user.password_reset', {
   ...ofUser,
   description: 'A password was reset, which ended all credentials',
   /** `linkReturned`: the administrator who forced it got the link, to pass it on. */
@@ -91,26 +91,32 @@ export const userPasswordReset = define('user.password_reset', {
 /** Login sessions. Events of work sessions are defined in features/sessions. */
 const ofLogin = { kind: 'login_session', feed: 'access', changes: 'rights' } as const
 
-export const sessionRevoked = define('session.revoked', {
+export const sessionRevoked = defineEvent('session.revoked', {
   ...ofLogin,
   description: 'A login session ended',
   data: { reason: text },
 })
-export const sessionConfirmed = define('session.confirmed', {
+export const sessionConfirmed = defineEvent('session.confirmed', {
   ...ofLogin,
   description: 'A user confirmed their identity in a login session',
 })
 
 const ofSignIn = { kind: 'auth', feed: 'access' } as const
 
-export const signInFailed = define('auth.sign_in_failed', {
+export const signInFailed = defineEvent('auth.sign_in_failed', {
   ...ofSignIn,
   description: 'An attempt to sign in failed',
   data: { via: optional(text) },
 })
-export const codeRequested = define('auth.code_requested', { ...ofSignIn, description: 'A sign-in code was requested' })
-export const linkRequested = define('auth.link_requested', { ...ofSignIn, description: 'A sign-in link was requested' })
-export const resetRequested = define('auth.reset_requested', {
+export const codeRequested = defineEvent('auth.code_requested', {
+  ...ofSignIn,
+  description: 'A sign-in code was requested',
+})
+export const linkRequested = defineEvent('auth.link_requested', {
+  ...ofSignIn,
+  description: 'A sign-in link was requested',
+})
+export const resetRequested = defineEvent('auth.reset_requested', {
   ...ofSignIn,
   description: 'A password reset was requested',
 })

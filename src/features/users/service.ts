@@ -4,7 +4,7 @@ import type { User } from './schema.ts'
 import { users } from './table.ts'
 
 /** Columns that users see of their own account. */
-export const visible = {
+export const userColumns = {
   id: users.id,
   createdAt: users.createdAt,
   updatedAt: users.updatedAt,
@@ -27,13 +27,13 @@ export const visible = {
 export const sameEmail = (email: string) => eq(sql`lower(${users.email})`, email.toLowerCase())
 
 export const byEmail = async (ctx: Ctx, email: string): Promise<User | undefined> =>
-  (await ctx.db.select(visible).from(users).where(sameEmail(email)))[0]
+  (await ctx.db.select(userColumns).from(users).where(sameEmail(email)))[0]
 
 /** Returns the user only if they can sign in. */
 export const activeUser = async (ctx: Ctx, id: string): Promise<User | undefined> =>
   (
     await ctx.db
-      .select(visible)
+      .select(userColumns)
       .from(users)
       .where(and(eq(users.id, id), eq(users.status, 'active')))
   )[0]

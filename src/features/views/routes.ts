@@ -1,4 +1,4 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
 import { View, ViewCreate, ViewPage, ViewPatch, ViewQuery } from './schema.ts'
 import * as views from './service.ts'
@@ -12,11 +12,15 @@ export const viewRoutes = (http: Http) =>
       query: ViewQuery,
       response: ViewPage,
     })
-    .post('/api/views', async ({ ctx, body, set }) => created(set, '/api/views', await views.create(ctx, body)), {
-      ...on(views.create, 'Save a view'),
-      body: ViewCreate,
-      response: { 201: View },
-    })
+    .post(
+      '/api/views',
+      async ({ ctx, body, set }) => respondCreated(set, '/api/views', await views.create(ctx, body)),
+      {
+        ...on(views.create, 'Save a view'),
+        body: ViewCreate,
+        response: { 201: View },
+      },
+    )
     .get('/api/views/:id', ({ ctx, params }) => views.get(ctx, params), {
       ...on(views.get, 'Get a saved view'),
       params: byId,

@@ -2,12 +2,20 @@ import { eq, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, userIdOf } from '../../auth/actor.ts'
 import { requireWithinLimit } from '../../auth/limit.ts'
-import { member, permissionOf, type Refusal, refusalOf, refuse, requireRole, roleRefusal } from '../../auth/policy.ts'
+import {
+  member,
+  permissionOf,
+  type Refusal,
+  requireRole,
+  roleRefusal,
+  ruleRefusal,
+  throwIfRefused,
+} from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { changeVersioned } from '../../records/rows.ts'
+import { updateVersioned } from '../../records/rows.ts'
 import { projectFilter } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import { ofTeamOrProject } from '../projects/visible.ts'
@@ -15,10 +23,10 @@ import { viewCreated, viewDeleted, viewUpdated } from './events.ts'
 import type { View, ViewCreate, ViewPage, ViewPatch, ViewQuery } from './schema.ts'
 import { views } from './table.ts'
 
-const changing = member('views:write')
+const viewWriteRule = member('views:write')
 type Row = Omit<View, 'can'>
 
-export const visible = {
+export const viewColumns = {
   id: views.id,
   createdAt: views.createdAt,
   updatedAt: views.updatedAt,
@@ -42,15 +50,17 @@ const changeRefusal = (ctx: Ctx, view: Row): Refusal | undefined =>
     ? undefined
     : roleRefusal(ctx.actor, view.organizationId, 'admin', 'Changing a view of someone else')
 
-function shown(ctx: Ctx, view: Row): View {
-  const may = permissionOf(refusalOf(ctx.actor, changing, 'views.update', ctx.app.clock) ?? changeRefusal(ctx, view))
+function toView(ctx: Ctx, view: Row): View {
+  const may = permissionOf(
+    ruleRefusal(ctx.actor, viewWriteRule, 'views.update', ctx.app.clock) ?? changeRefusal(ctx, view),
+  )
   return { ...view, can: { update: may, remove: may } }
 }
 
-const select = ({ db }: Ctx) => db.select(visible).from(views).$dynamic()
+const selectViews = ({ db }: Ctx) => db.select(viewColumns).from(views).$dynamic()
 
-async function find(ctx: Ctx, id: string): Promise<Row> {
-  const [found] = await select(ctx).where(and(eq(views.id, id), visibleTo(rightsOf(ctx.actor))))
+async function findView(ctx: Ctx, id: string): Promise<Row> {
+  const [found] = await selectViews(ctx).where(and(eq(views.id, id), visibleTo(rightsOf(ctx.actor))))
   if (!found) throw notFound('view', id)
   return found as Row
 }
@@ -64,12 +74,12 @@ export const list = read('views.list', member('views:read'), async (ctx, query: 
     projectId ? eq(views.projectId, projectId) : eq(views.organizationId, currentOrganization(ctx.actor)),
     query.page && eq(views.page, query.page),
   )
-  const rows = await select(ctx)
+  const rows = await selectViews(ctx)
     .where(page.where(filters))
     .orderBy(...page.orderBy)
     .limit(page.limit)
   return page.page(
-    rows.map((row) => shown(ctx, row as Row)),
+    rows.map((row) => toView(ctx, row as Row)),
     query.total ? await ctx.db.$count(views, filters) : undefined,
   )
 })
@@ -77,14 +87,14 @@ export const list = read('views.list', member('views:read'), async (ctx, query: 
 export const get = read(
   'views.get',
   member('views:read'),
-  async (ctx, { id }: { id: string }): Promise<View> => shown(ctx, await find(ctx, id)),
+  async (ctx, { id }: { id: string }): Promise<View> => toView(ctx, await findView(ctx, id)),
 )
 
 /** How many views one person may have in a team. */
 const MOST = 200
 
-export const create = write('views.create', changing, async (ctx, input: ViewCreate): Promise<View> => {
-  const project = input.projectId === undefined ? undefined : await projects.find(ctx, input.projectId)
+export const create = write('views.create', viewWriteRule, async (ctx, input: ViewCreate): Promise<View> => {
+  const project = input.projectId === undefined ? undefined : await projects.findProject(ctx, input.projectId)
   const organizationId = project?.organizationId ?? currentOrganization(ctx.actor)
   requireWithinLimit(ctx.actor, project?.id, 'Saving a view')
   if (input.shared) await requireSharing(ctx, { organizationId, projectId: project?.id ?? null })
@@ -105,9 +115,9 @@ export const create = write('views.create', changing, async (ctx, input: ViewCre
       updatedAt: ctx.now,
     })
     .returning({ id: views.id })
-  const view = await find(ctx, (row as { id: string }).id)
-  ctx.emit(viewCreated, about(view))
-  return shown(ctx, view)
+  const view = await findView(ctx, (row as { id: string }).id)
+  ctx.emit(viewCreated, viewEvent(view))
+  return toView(ctx, view)
 })
 
 const requireSharing = async (ctx: Ctx, place: Pick<Row, 'organizationId' | 'projectId'>): Promise<void> =>
@@ -115,7 +125,7 @@ const requireSharing = async (ctx: Ctx, place: Pick<Row, 'organizationId' | 'pro
     ? projects.requireWriter(ctx, place, 'Sharing a view')
     : requireRole(ctx.actor, place.organizationId, 'member', 'Sharing a view')
 
-const about = (view: Row) => ({
+const viewEvent = (view: Row) => ({
   subjectId: view.id,
   organizationId: view.organizationId,
   projectId: view.projectId,
@@ -125,35 +135,35 @@ const about = (view: Row) => ({
 
 export const update = write(
   'views.update',
-  changing,
+  viewWriteRule,
   async (ctx, { id, ...patch }: ViewPatch & { id: string }): Promise<View> => {
-    const before = await find(ctx, id)
-    refuse(changeRefusal(ctx, before))
+    const before = await findView(ctx, id)
+    throwIfRefused(changeRefusal(ctx, before))
     checkVersion(ctx, before)
     if (patch.shared && !before.shared) await requireSharing(ctx, before)
-    await changeVersioned(ctx, views, {
+    await updateVersioned(ctx, views, {
       columns: { id: views.id, version: views.version },
       before,
       set: { ...patch, ...(patch.name !== undefined && { name: patch.name.trim() }) },
       what: 'this view',
-      again: () => find(ctx, id),
+      again: () => findView(ctx, id),
     })
-    const after = await find(ctx, id)
-    ctx.emit(viewUpdated, about(after))
-    return shown(ctx, after)
+    const after = await findView(ctx, id)
+    ctx.emit(viewUpdated, viewEvent(after))
+    return toView(ctx, after)
   },
   { versioned: true },
 )
 
 export const remove = write(
   'views.remove',
-  changing,
+  viewWriteRule,
   async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
-    const view = await find(ctx, id)
-    refuse(changeRefusal(ctx, view))
+    const view = await findView(ctx, id)
+    throwIfRefused(changeRefusal(ctx, view))
     checkVersion(ctx, view)
     await ctx.db.delete(views).where(eq(views.id, id))
-    ctx.emit(viewDeleted, about(view))
+    ctx.emit(viewDeleted, viewEvent(view))
     return { id, deleted: true }
   },
   { destructive: true, versioned: true },

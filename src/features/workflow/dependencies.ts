@@ -1,12 +1,12 @@
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
-import { wayTo } from '../../records/cycles.ts'
+import { findPath } from '../../records/cycles.ts'
 import { shortId } from '../../records/rows.ts'
-import { quoted } from '../../text/quoted.ts'
+import { quoteText } from '../../text/quoting.ts'
 import { lockProject } from '../projects/lock.ts'
 import type { Project } from '../projects/schema.ts'
-import { bringing, isClosed } from '../projects/workflow/workflow.ts'
+import { isClosed, providedBy } from '../projects/workflow/workflow.ts'
 import type { Missing, Workflow } from '../projects/workflow/workflow-schema.ts'
 import { featureDependencies as dependencies, features } from './table.ts'
 
@@ -19,13 +19,16 @@ export const blockersOf = (ctx: Ctx, featureId: string): Promise<{ id: string; t
     .where(eq(dependencies.featureId, featureId))
     .orderBy(features.id)
 
-export const openOnes = (workflow: Workflow, blockers: { id: string; title: string; status: string }[]): Missing[] =>
+export const missingBlockers = (
+  workflow: Workflow,
+  blockers: { id: string; title: string; status: string }[],
+): Missing[] =>
   blockers
     .filter(({ status }) => !isClosed(workflow, status))
     .map(({ id, title, status }) => ({
       item: `blockedBy ${id}`,
-      needs: `${quoted(title)}, which is ${status}, to be closed first`,
-      ...bringing({
+      needs: `${quoteText(title)}, which is ${status}, to be closed first`,
+      ...providedBy({
         tool: 'get_feature',
         route: `GET /api/features/${id}`,
         command: `tutti features show ${shortId(id)}`,
@@ -48,7 +51,7 @@ export async function setBlockers(
     .where(and(eq(features.projectId, project.id), isNull(features.deletedAt), inArray(features.id, [...ids])))
   const known = new Set(found.map(({ id }) => id))
   for (const id of ids) if (!known.has(id)) throw notFound('feature', id)
-  const circle = wayTo(feature.id, ids, await edgesIn(ctx, project, feature))
+  const circle = findPath(feature.id, ids, await edgesIn(ctx, project, feature))
   if (circle)
     throw invalid(
       '/blockedBy',
@@ -74,7 +77,7 @@ const edgesIn = (ctx: Ctx, project: Project, feature: { id: string }): Promise<{
 export async function requireNoCircle(ctx: Ctx, project: Project, feature: { id: string }): Promise<void> {
   await lockProject(ctx, project.id)
   const blockers = (await blockersOf(ctx, feature.id)).map(({ id }) => id)
-  const circle = wayTo(feature.id, blockers, await edgesIn(ctx, project, feature))
+  const circle = findPath(feature.id, blockers, await edgesIn(ctx, project, feature))
   if (circle)
     throw new AppError(
       'conflict.cycle',
@@ -90,7 +93,7 @@ async function inWords(ctx: Ctx, way: readonly string[]): Promise<string> {
     .select({ id: features.id, title: features.title })
     .from(features)
     .where(inArray(features.id, [...named]))
-  const titles = new Map(rows.map(({ id, title }) => [id, quoted(title)]))
+  const titles = new Map(rows.map(({ id, title }) => [id, quoteText(title)]))
   const texts = named.map((id) => titles.get(id) ?? id)
   return (
     named === way ? texts : [...texts.slice(0, -1), `… (${way.length - MOST_NAMED} more)`, ...texts.slice(-1)]

@@ -5,9 +5,9 @@ import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { mayRead } from '../../records/readable.ts'
-import { linkedWith } from '../links/linked.ts'
+import { linkedRecords } from '../links/linked-records.ts'
 import * as projects from '../projects/rows.ts'
-import { namesFor } from '../projects/rows.ts'
+import { projectNamesFor } from '../projects/rows.ts'
 import { workflowOf } from '../projects/workflow/workflow.ts'
 import type { Workflow } from '../projects/workflow/workflow-schema.ts'
 import { specs } from '../specs/table.ts'
@@ -15,17 +15,17 @@ import * as tasks from '../tasks/rows.ts'
 import type { TaskItem } from '../tasks/schema.ts'
 import { tasks as taskTable } from '../tasks/table.ts'
 import { blockersOf } from './dependencies.ts'
-import { saidBy, submitted } from './evidence.ts'
+import { actorOfRow, toSubmittedEvidence } from './evidence.ts'
 import { featurePullRequests } from './hooks.ts'
-import { type Found, find, present, type Ref } from './reading.ts'
-import { can } from './refusals.ts'
+import { type Found, findFeatureByRef, type Ref, toFeature } from './reading.ts'
+import { featurePermissions } from './refusals.ts'
 import type { FeatureDetail, FeatureView } from './schema.ts'
 import { featureEvidence, featureReviews } from './table.ts'
 
 export const get = read(
   'workflow.get',
   member('features:read'),
-  async (ctx, ref: Ref): Promise<FeatureDetail> => detailOf(ctx, await find(ctx, ref)),
+  async (ctx, ref: Ref): Promise<FeatureDetail> => detailOf(ctx, await findFeatureByRef(ctx, ref)),
 )
 
 async function detailOf(ctx: Ctx, { row, project }: Found): Promise<FeatureDetail> {
@@ -43,16 +43,16 @@ async function detailOf(ctx: Ctx, { row, project }: Found): Promise<FeatureDetai
     .limit(200)
   const pulls = await featurePullRequests.call(ctx, { featureId: row.id })
   return {
-    ...(await present(ctx, project, row)),
+    ...(await toFeature(ctx, project, row)),
     states: workflowOf(project).states,
-    can: await can(ctx, project, row),
+    can: await featurePermissions(ctx, project, row),
     spec: row.specId && mayRead(ctx, 'spec') ? await specOf(ctx, row.specId) : null,
-    evidence: evidence.map(submitted),
+    evidence: evidence.map(toSubmittedEvidence),
     reviews: reviews.map((r) => ({
       id: r.id,
       verdict: r.verdict,
       comments: r.comment,
-      actor: saidBy(r),
+      actor: actorOfRow(r),
       createdAt: r.createdAt,
     })),
     pullRequests: pulls.flat(),
@@ -60,18 +60,22 @@ async function detailOf(ctx: Ctx, { row, project }: Found): Promise<FeatureDetai
 }
 
 /** Returns a feature with its tasks, blockers, links and the workflow that it follows, for the page that shows it. */
-export const view = read('workflow.view', member('features:read'), async (ctx, ref: Ref): Promise<FeatureView> => {
-  const found = await find(ctx, ref)
-  const { row, project } = found
-  return {
-    ...(await detailOf(ctx, found)),
-    project: { id: project.id, ...namesFor(ctx, project) },
-    workflow: workflowOf(project),
-    tasks: mayRead(ctx, 'task') ? await tasksOf(ctx, row.taskIds) : [],
-    blockers: await blockersOf(ctx, row.id),
-    links: await linkedWith(ctx, row),
-  }
-})
+export const getFeatureView = read(
+  'workflow.view',
+  member('features:read'),
+  async (ctx, ref: Ref): Promise<FeatureView> => {
+    const found = await findFeatureByRef(ctx, ref)
+    const { row, project } = found
+    return {
+      ...(await detailOf(ctx, found)),
+      project: { id: project.id, ...projectNamesFor(ctx, project) },
+      workflow: workflowOf(project),
+      tasks: mayRead(ctx, 'task') ? await tasksOf(ctx, row.taskIds) : [],
+      blockers: await blockersOf(ctx, row.id),
+      links: await linkedRecords(ctx, row),
+    }
+  },
+)
 
 async function tasksOf(ctx: Ctx, ids: readonly string[]): Promise<TaskItem[]> {
   if (ids.length === 0) return []
@@ -83,10 +87,11 @@ async function tasksOf(ctx: Ctx, ids: readonly string[]): Promise<TaskItem[]> {
 }
 
 /** Returns the workflow that the features of a project follow: its own, or the default one. */
-export const inForce = read(
+export const getWorkflow = read(
   'workflow.inForce',
   member('features:read'),
-  async (ctx, { project }: { project: string }): Promise<Workflow> => workflowOf(await projects.find(ctx, project)),
+  async (ctx, { project }: { project: string }): Promise<Workflow> =>
+    workflowOf(await projects.findProject(ctx, project)),
 )
 
 async function specOf(ctx: Ctx, id: string): Promise<FeatureDetail['spec']> {
@@ -107,5 +112,5 @@ async function specOf(ctx: Ctx, id: string): Promise<FeatureDetail['spec']> {
 export const getIn = read(
   'workflow.getIn',
   member('features:read'),
-  (ctx, ref: Required<Ref>): Promise<FeatureView> => view(ctx, ref),
+  (ctx, ref: Required<Ref>): Promise<FeatureView> => getFeatureView(ctx, ref),
 )

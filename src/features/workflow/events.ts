@@ -1,70 +1,70 @@
-import { define, number, text, texts } from '../../events/catalogue.ts'
+import { defineEvent, number, text, texts } from '../../events/catalogue.ts'
 import { stateName } from '../../events/words.ts'
 import { array, nullable, optional } from '../../schema.ts'
 
 const ofFeature = { kind: 'feature', live: true, line: 'gate' } as const
 /** `concerns`: id of the assignee, or of the author; their open streams receive the event. */
-const shown = { title: text, status: text, version: number, concerns: array(nullable(text), 1) } as const
-const moved = { ...shown, from: text, to: text } as const
+const featureData = { title: text, status: text, version: number, concerns: array(nullable(text), 1) } as const
+const moveData = { ...featureData, from: text, to: text } as const
 
-export const featureCreated = define('feature.created', {
+export const featureCreated = defineEvent('feature.created', {
   ...ofFeature,
   description: 'A feature was created',
-  data: shown,
+  data: featureData,
 })
-export const featureUpdated = define('feature.updated', {
+export const featureUpdated = defineEvent('feature.updated', {
   ...ofFeature,
   description: 'A feature changed',
-  data: { ...shown, fields: texts },
+  data: { ...featureData, fields: texts },
 })
-export const featureAdvanced = define('feature.advanced', {
+export const featureAdvanced = defineEvent('feature.advanced', {
   ...ofFeature,
   description: 'A feature passed a gate',
-  data: { ...moved, gate: optional(nullable(text)) },
+  data: { ...moveData, gate: optional(nullable(text)) },
   words: (what, { from, to }) => `moved ${what} from ${stateName(from)} to ${stateName(to)}`,
 })
-export const featureReviewed = define('feature.reviewed', {
+export const featureReviewed = defineEvent('feature.reviewed', {
   ...ofFeature,
   description: 'A feature was approved, or changes were requested',
-  data: { ...moved, gate: optional(nullable(text)), verdict: text },
+  data: { ...moveData, gate: optional(nullable(text)), verdict: text },
   words: (what, { verdict }) => (verdict === 'approved' ? `approved ${what}` : `requested changes in ${what}`),
 })
-export const featureVerified = define('feature.verified', {
+export const featureVerified = defineEvent('feature.verified', {
   ...ofFeature,
   description: 'A person checked evidence for a gate',
-  data: { ...shown, gate: text, evidenceId: text },
+  data: { ...featureData, gate: text, evidenceId: text },
   words: (what, { gate }) => `verified evidence for ${stateName(gate)} of ${what}`,
 })
-export const featureOverridden = define('feature.overridden', {
+export const featureOverridden = defineEvent('feature.overridden', {
   ...ofFeature,
   description: 'An admin moved a feature past its gate',
-  data: { ...moved, reason: text },
+  data: { ...moveData, reason: text },
   words: (what, { from, to, reason }) =>
     `moved ${what} from ${stateName(from)} to ${stateName(to)} past its gate: ${reason}`,
 })
-export const featureDeleted = define('feature.deleted', {
+export const featureDeleted = defineEvent('feature.deleted', {
   ...ofFeature,
   deletes: true,
   description: 'A feature was deleted',
-  data: shown,
+  data: featureData,
 })
-export const featureRestored = define('feature.restored', {
+export const featureRestored = defineEvent('feature.restored', {
   ...ofFeature,
   description: 'A feature was restored',
-  data: shown,
+  data: featureData,
 })
 /** Emitted by a job. `from` and `to` are equal if the feature had already left the states after the gate. */
-export const featureEvidenceMissing = define('feature.evidence_missing', {
+export const featureEvidenceMissing = defineEvent('feature.evidence_missing', {
   ...ofFeature,
   description: 'The code host does not have what evidence for a gate names, so the gate is open again',
-  data: { ...moved, gate: text, missing: texts },
+  data: { ...moveData, gate: text, missing: texts },
   words: (what, { from, to, gate }) =>
     `did not find evidence for ${stateName(gate)} of ${what} at the code host${
       from === to ? '' : `, and moved it back from ${stateName(from)} to ${stateName(to)}`
     }`,
 })
 /** Emitted by a job, after the evidence is stored. */
-export const featureObserved = define('feature.observed', {
+export const featureObserved = defineEvent('feature.observed', {
   ...ofFeature,
   description: 'The code host confirmed evidence for a gate',
   data: { title: text, gate: text, seen: texts },

@@ -1,10 +1,10 @@
 import type { Feature } from '../../feature.ts'
-import { withoutUser } from './account.ts'
+import { removeUserFromFeatures } from './account.ts'
 import * as events from './events.ts'
-import { openGates } from './of-project.ts'
-import { featuresOfTask } from './of-task.ts'
+import { countOpenGates } from './project-hooks.ts'
 import { featureRecord } from './record.ts'
 import { workflowRoutes } from './routes.ts'
+import { featuresOfTask } from './task-hooks.ts'
 import { workflowTools } from './tools.ts'
 
 export const workflow: Feature = {
@@ -12,5 +12,5 @@ export const workflow: Feature = {
   routes: workflowRoutes,
   tools: workflowTools,
   records: [featureRecord],
-  hooks: [withoutUser, openGates, featuresOfTask],
+  hooks: [removeUserFromFeatures, countOpenGates, featuresOfTask],
 }

@@ -1,23 +1,23 @@
 import { and, eq, inArray, isNull, or, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { inPerson } from '../../auth/actor.ts'
-import { refuse } from '../../auth/policy.ts'
+import { isInPerson } from '../../auth/actor.ts'
+import { throwIfRefused } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
 import { AppError } from '../../errors.ts'
-import { type Notice, notify, settle } from '../notifications/service.ts'
+import { type Notice, notify, settleNotifications } from '../notifications/service.ts'
 import { memberships } from '../organizations/table.ts'
 import { readersOf } from '../projects/readers.ts'
 import type { Project } from '../projects/schema.ts'
-import { isInReview, type Move, step, workflowOf } from '../projects/workflow/workflow.ts'
-import { blockersOf, openOnes } from './dependencies.ts'
+import { isInReview, type Move, stepFor, workflowOf } from '../projects/workflow/workflow.ts'
+import { blockersOf, missingBlockers } from './dependencies.ts'
 import { featureAdvanced, featureReviewed } from './events.ts'
-import { verifiedNow } from './evidence.ts'
+import { verifiedColumns } from './evidence.ts'
 import { openTasks } from './open-tasks.ts'
 import { authorRefusal } from './refusals.ts'
-import { about, type Row } from './rows.ts'
+import { featureEvent, type Row } from './rows.ts'
 import { featureEvidence, featureReviews } from './table.ts'
 
-interface Moved {
+interface MoveResult {
   to: string
   /** Call it with the row after the move. */
   notify(after: Row): Promise<void>
@@ -27,21 +27,21 @@ interface Moved {
  * Changes a feature's state: the only way besides an override. Asks the engine, stores the evidence, and throws with
  * all missing items.
  */
-export async function move(
+export async function moveFeature(
   ctx: Ctx,
   project: Project,
   before: Row,
   wanted: Move,
   level: 'reported' | 'verified' = 'reported',
   comments?: string,
-): Promise<Moved> {
+): Promise<MoveResult> {
   const workflow = workflowOf(project)
-  const found = step(workflow, before, wanted)
+  const found = stepFor(workflow, before, wanted)
   if ('refused' in found) throw new AppError('conflict', found.refused)
   const { to, gate } = found
   const missing = [
     ...found.missing,
-    ...(wanted.by === 'changes_requested' ? [] : openOnes(workflow, await blockersOf(ctx, before.id))),
+    ...(wanted.by === 'changes_requested' ? [] : missingBlockers(workflow, await blockersOf(ctx, before.id))),
     ...(await openTasks(ctx, project, before, to)),
   ]
   if (missing.length > 0)
@@ -61,7 +61,7 @@ export async function move(
   if (wanted.by === 'advance') {
     if (wanted.evidence && gate) await keepEvidence(ctx, before, gate, wanted.evidence, level)
   } else {
-    refuse(await authorRefusal(ctx, project, before, wanted.by))
+    throwIfRefused(await authorRefusal(ctx, project, before, wanted.by))
     await ctx.db
       .insert(featureReviews)
       .values({ featureId: before.id, verdict: wanted.by, comment: comments, ...actorColumns(ctx) })
@@ -70,11 +70,11 @@ export async function move(
   return {
     to,
     notify: async (after) => {
-      if (wanted.by === 'advance') ctx.emit(featureAdvanced, about(after, facts))
-      else ctx.emit(featureReviewed, about(after, { ...facts, verdict: wanted.by }))
-      await settle(ctx, { id: after.id, reasons: wanted.by === 'advance' ? ['needs_you'] : ['review'] })
+      if (wanted.by === 'advance') ctx.emit(featureAdvanced, featureEvent(after, facts))
+      else ctx.emit(featureReviewed, featureEvent(after, { ...facts, verdict: wanted.by }))
+      await settleNotifications(ctx, { id: after.id, reasons: wanted.by === 'advance' ? ['needs_you'] : ['review'] })
       if (isInReview(workflow, to)) await askForReview(ctx, after)
-      if (wanted.by === 'changes_requested') await tellOfChanges(ctx, after)
+      if (wanted.by === 'changes_requested') await notifyOfRequestedChanges(ctx, after)
     },
   }
 }
@@ -94,7 +94,7 @@ async function keepEvidence(
   evidence: (typeof featureEvidence.$inferInsert)['evidence'],
   level: 'reported' | 'verified',
 ): Promise<void> {
-  if (level === 'verified' && !inPerson(ctx.actor))
+  if (level === 'verified' && !isInPerson(ctx.actor))
     throw new AppError('forbidden', 'Only a person signed in at a browser can set level verified. Leave level out.', {
       next: [{ page: `/features/${id}` }],
     })
@@ -117,7 +117,7 @@ async function keepEvidence(
     throw new AppError('conflict', `This evidence was already submitted at ${shown.gate}. Submit what ${gate} needs.`)
   const evidenceId = newId()
   await ctx.db.insert(featureEvidence).values({
-    ...(level === 'verified' ? verifiedNow(ctx) : { level }),
+    ...(level === 'verified' ? verifiedColumns(ctx) : { level }),
     id: evidenceId,
     featureId: id,
     gate,
@@ -133,7 +133,7 @@ async function keepEvidence(
 // ---- notifications
 
 /** People are notified of their own agents' actions, but not of their own. */
-const isOwnDoing = ({ actor }: Ctx, userId: string): boolean => actor.userId === userId && actor.kind !== 'mcp_token'
+const isOwnAction = ({ actor }: Ctx, userId: string): boolean => actor.userId === userId && actor.kind !== 'mcp_token'
 
 export const notifyAll = (ctx: Ctx, row: Row, people: string[], notice: Omit<Notice, 'userId'>): Promise<void> =>
   notify(ctx, ...people.map((userId) => ({ ...notice, userId, about: { kind: 'feature' as const, id: row.id } })))
@@ -144,9 +144,9 @@ async function notifyAssigned(ctx: Ctx, row: Row, notice: Omit<Notice, 'userId'>
   await notifyAll(ctx, row, await readersOf(ctx, row.projectId, [row.assigneeId]), notice)
 }
 
-export const tellAssignee = (ctx: Ctx, row: Row): Promise<void> =>
+export const notifyFeatureAssignee = (ctx: Ctx, row: Row): Promise<void> =>
   notifyAssigned(ctx, row, { reason: 'assignment', title: `Assigned to you: ${row.title}` })
-const tellOfChanges = (ctx: Ctx, row: Row): Promise<void> =>
+const notifyOfRequestedChanges = (ctx: Ctx, row: Row): Promise<void> =>
   notifyAssigned(ctx, row, { reason: 'needs_you', type: 'warning', title: `Changes requested: ${row.title}` })
 
 /** Notifies the creator; if the creator is the caller, the team's admins. */
@@ -165,7 +165,7 @@ async function askForReview(ctx: Ctx, row: Row): Promise<void> {
       ),
     )
     .orderBy(memberships.userId)
-  const people = candidates.map(({ userId }) => userId).filter((userId) => !isOwnDoing(ctx, userId))
+  const people = candidates.map(({ userId }) => userId).filter((userId) => !isOwnAction(ctx, userId))
   const readers = await readersOf(ctx, row.projectId, people)
   const asked = createdById && readers.includes(createdById) ? [createdById] : readers.slice(0, 20)
   await notifyAll(ctx, row, asked, { reason: 'review', title: `Ready for review: ${row.title}` })

@@ -2,10 +2,10 @@ import { and, eq, isNull, notInArray } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { mayRead } from '../../records/readable.ts'
-import { closed } from '../../records/work.ts'
-import { quoted } from '../../text/quoted.ts'
+import { closedStatuses } from '../../records/task-states.ts'
+import { quoteText } from '../../text/quoting.ts'
 import type { Project } from '../projects/schema.ts'
-import { bringing, isClosed, workflowOf } from '../projects/workflow/workflow.ts'
+import { isClosed, providedBy, workflowOf } from '../projects/workflow/workflow.ts'
 import type { Missing } from '../projects/workflow/workflow-schema.ts'
 import { tasks } from '../tasks/table.ts'
 import type { Row } from './rows.ts'
@@ -31,7 +31,7 @@ export async function openTasks(
         anyOf(tasks.id, idList(taskIds)),
         eq(tasks.projectId, project.id),
         isNull(tasks.deletedAt),
-        notInArray(tasks.status, [...closed]),
+        notInArray(tasks.status, [...closedStatuses]),
       ),
     )
     .orderBy(tasks.number)
@@ -42,18 +42,18 @@ export async function openTasks(
       const key = `${project.key}-${number}`
       return {
         item: `task ${key}`,
-        needs: `${quoted(title)}, which is ${status}, to be done or cancelled`,
-        ...completing(key),
+        needs: `${quoteText(title)}, which is ${status}, to be done or cancelled`,
+        ...completeTaskCall(key),
       }
     }),
     ...(others > 0
-      ? [{ item: 'tasks', needs: `${others} more of its tasks to be done or cancelled`, ...completing('<task>') }]
+      ? [{ item: 'tasks', needs: `${others} more of its tasks to be done or cancelled`, ...completeTaskCall('<task>') }]
       : []),
   ]
 }
 
-const completing = (key: string) =>
-  bringing({
+const completeTaskCall = (key: string) =>
+  providedBy({
     tool: 'complete_task',
     route: `POST /api/tasks/${key.startsWith('<') ? '{id}' : key}/complete`,
     command: `tutti tasks complete ${key}`,

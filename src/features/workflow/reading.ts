@@ -7,18 +7,24 @@ import { anyOf, idList, matches } from '../../db/columns.ts'
 import { and, not } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { byReference, idStarts } from '../../records/rows.ts'
-import { selvesFor } from '../agents/parties.ts'
-import { filteredProject, type ProjectFilter } from '../projects/current.ts'
+import { findByReference, idStartsWith } from '../../records/rows.ts'
+import { idsToFilterBy } from '../agents/users-and-agents.ts'
+import { type ProjectFilter, projectFilterWithProject } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { ofTeamOrProject } from '../projects/visible.ts'
-import { defaultWorkflow, isInReview, next, progress, workflowOf } from '../projects/workflow/workflow.ts'
-import { blockersOf, openOnes } from './dependencies.ts'
+import {
+  defaultWorkflow,
+  gateProgress,
+  isInReview,
+  nextFeatureStep,
+  workflowOf,
+} from '../projects/workflow/workflow.ts'
+import { blockersOf, missingBlockers } from './dependencies.ts'
 import { openTasks } from './open-tasks.ts'
 import { creationRefusal } from './refusals.ts'
-import { type Row, visible } from './rows.ts'
+import { featureColumns, type Row } from './rows.ts'
 import type { Feature, FeatureItem, FeaturePage, FeatureQuery } from './schema.ts'
 import { featureEvidence, featureReviews, features } from './table.ts'
 
@@ -35,17 +41,17 @@ export interface Found {
 export async function findIn(ctx: Ctx, ref: string, within?: Project): Promise<Found> {
   const select = (match: SQL) =>
     ctx.db
-      .select(visible)
+      .select(featureColumns)
       .from(features)
       .where(and(match, visibleTo(ctx), within && eq(features.projectId, within.id)))
       .limit(2)
-  const row = await byReference<Row>(ref, {
+  const row = await findByReference<Row>(ref, {
     id: (id) => select(eq(features.id, id)),
     name: async () => [],
-    prefix: (prefix) => select(idStarts(features.id, prefix)),
+    prefix: (prefix) => select(idStartsWith(features.id, prefix)),
   })
   if (!row) throw notFound('feature', ref)
-  return { row, project: within ?? (await projects.find(ctx, row.projectId)) }
+  return { row, project: within ?? (await projects.findProject(ctx, row.projectId)) }
 }
 
 /** A feature and, if the path names one, the project that it has to belong to. */
@@ -54,8 +60,8 @@ export interface Ref {
   project?: string
 }
 
-export const find = async (ctx: Ctx, { ref, project }: Ref) =>
-  findIn(ctx, ref, project === undefined ? undefined : await projects.find(ctx, project))
+export const findFeatureByRef = async (ctx: Ctx, { ref, project }: Ref) =>
+  findIn(ctx, ref, project === undefined ? undefined : await projects.findProject(ctx, project))
 
 /**
  * Returns the gates passed since changes were last requested, because earlier evidence was about another state of the
@@ -95,18 +101,22 @@ function itemOf(
   return { ...row, assignee: type && id && name ? { type, id, name } : null, gates }
 }
 
-export async function present(ctx: Ctx, project: Project, row: Row): Promise<Feature> {
+export async function toFeature(ctx: Ctx, project: Project, row: Row): Promise<Feature> {
   const workflow = workflowOf(project)
   const passed = (await passedGates(ctx, [row.id])).get(row.id) as Set<string>
   const blockers = await blockersOf(ctx, row.id)
-  const ahead = next(workflow, row)
+  const ahead = nextFeatureStep(workflow, row)
   return {
-    ...itemOf(row, progress(workflow, row.kind, passed)),
+    ...itemOf(row, gateProgress(workflow, row.kind, passed)),
     description: row.description,
     blockedBy: blockers.map(({ id }) => id),
     next: ahead && {
       to: ahead.to,
-      missing: [...ahead.missing, ...openOnes(workflow, blockers), ...(await openTasks(ctx, project, row, ahead.to))],
+      missing: [
+        ...ahead.missing,
+        ...missingBlockers(workflow, blockers),
+        ...(await openTasks(ctx, project, row, ahead.to)),
+      ],
     },
   }
 }
@@ -116,11 +126,11 @@ export interface FeatureFilter extends FeatureQuery, ProjectFilter {
   ofTeam?: boolean
 }
 
-const usual = JSON.stringify(defaultWorkflow.transitions)
-const transitions = sql`(select coalesce(of.settings -> 'workflow' -> 'transitions', ${usual}::text::jsonb)
+const defaultTransitions = JSON.stringify(defaultWorkflow.transitions)
+const transitions = sql`(select coalesce(of.settings -> 'workflow' -> 'transitions', ${defaultTransitions}::text::jsonb)
   from ${projectTable} of where of.id = ${features.projectId})`
 /** SQL condition: the workflow of the feature's project has a transition out of its state. */
-const isOpen = sql`${transitions}
+const isOpenFeature = sql`${transitions}
   @> jsonb_build_array(jsonb_build_object('from', ${features.status}))`
 
 /** SQL condition: `isAtGate` is true for the feature's state. */
@@ -132,26 +142,26 @@ const waitsAtGate = sql`jsonb_path_exists(${transitions},
 async function isAssignedTo(ctx: Ctx, ref: string | undefined): Promise<SQL | undefined> {
   if (ref === undefined) return undefined
   if (ref.trim().toLowerCase() === 'none') return isNull(features.assigneeId)
-  return anyOf(features.assigneeId, idList(await selvesFor(ctx, currentOrganization(ctx.actor), ref)))
+  return anyOf(features.assigneeId, idList(await idsToFilterBy(ctx, currentOrganization(ctx.actor), ref)))
 }
 
-export async function page(ctx: Ctx, query: FeatureFilter): Promise<FeaturePage> {
+export async function listFeatures(ctx: Ctx, query: FeatureFilter): Promise<FeaturePage> {
   const keys = { updatedAt: features.updatedAt, createdAt: features.createdAt, title: features.title }
   const paged = keyset(keys, features.id, query, { sort: 'updatedAt' })
-  const { id: projectId, project } = await filteredProject(ctx, query)
+  const { id: projectId, project } = await projectFilterWithProject(ctx, query)
   const filters = and(
     visibleTo(ctx),
     projectId ? eq(features.projectId, projectId) : undefined,
     projectId && !query.ofTeam ? undefined : eq(features.organizationId, currentOrganization(ctx.actor)),
     query.status === undefined ? undefined : eq(features.status, query.status),
-    query.open === undefined ? undefined : query.open ? isOpen : not(isOpen),
+    query.open === undefined ? undefined : query.open ? isOpenFeature : not(isOpenFeature),
     query.atGate === undefined ? undefined : query.atGate ? waitsAtGate : not(waitsAtGate),
     query.kind === undefined ? undefined : eq(features.kind, query.kind),
     await isAssignedTo(ctx, query.assignee),
     query.search ? matches(features.search, query.search) : undefined,
   )
   const rows: Row[] = await ctx.db
-    .select(visible)
+    .select(featureColumns)
     .from(features)
     .where(paged.where(filters))
     .orderBy(...paged.orderBy)
@@ -168,7 +178,7 @@ export async function page(ctx: Ctx, query: FeatureFilter): Promise<FeaturePage>
     can: { create: permissionOf(creationRefusal(ctx, project)) },
     items: found.items.map((row) => {
       const workflow = workflows.get(row.projectId) ?? workflowOf({ settings: {} })
-      return itemOf(row, progress(workflow, row.kind, passed.get(row.id) as Set<string>))
+      return itemOf(row, gateProgress(workflow, row.kind, passed.get(row.id) as Set<string>))
     }),
   }
 }

@@ -1,8 +1,8 @@
 import { and, eq, isNull, type SQL } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { notFound } from '../../errors.ts'
-import { byReference, idStarts } from '../../records/rows.ts'
-import { findParty } from '../agents/parties.ts'
+import { findByReference, idStartsWith } from '../../records/rows.ts'
+import { findUserOrAgent } from '../agents/users-and-agents.ts'
 import type { Project } from '../projects/schema.ts'
 import * as specs from '../specs/rows.ts'
 import { tasks } from '../tasks/table.ts'
@@ -10,8 +10,8 @@ import { findIn } from './reading.ts'
 
 /** Resolves the references of a feature. Features, tasks and the spec have to belong to its project. */
 
-export async function assignedTo(ctx: Ctx, project: Project, ref: string) {
-  const { type, id } = await findParty(ctx, project, ref)
+export async function findAssignee(ctx: Ctx, project: Project, ref: string) {
+  const { type, id } = await findUserOrAgent(ctx, project, ref)
   return { assigneeType: type, assigneeId: id }
 }
 
@@ -31,13 +31,13 @@ export async function tasksIn(ctx: Ctx, project: Project, refs: readonly string[
         .from(tasks)
         .where(and(match, eq(tasks.projectId, project.id), isNull(tasks.deletedAt)))
         .limit(2)
-    const found = await byReference<{ id: string }>(ref, {
+    const found = await findByReference<{ id: string }>(ref, {
       id: (id) => select(eq(tasks.id, id)),
       name: async (key) => {
         const number = key.toUpperCase().startsWith(`${project.key}-`) ? /-(\d{1,9})$/.exec(key)?.[1] : undefined
         return number ? select(eq(tasks.number, Number(number))) : []
       },
-      prefix: (prefix) => select(idStarts(tasks.id, prefix)),
+      prefix: (prefix) => select(idStartsWith(tasks.id, prefix)),
     })
     if (!found) throw notFound('task', ref, `in ${project.key}`)
     ids.push(found.id)
@@ -46,7 +46,7 @@ export async function tasksIn(ctx: Ctx, project: Project, refs: readonly string[
 }
 
 export async function specIn(ctx: Ctx, project: Project, ref: string): Promise<string> {
-  const { id, projectId } = await specs.find(ctx, ref, project)
+  const { id, projectId } = await specs.findSpec(ctx, ref, project)
   if (projectId !== project.id) throw notFound('spec', ref, `in ${project.key}`)
   return id
 }

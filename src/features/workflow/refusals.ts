@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { inPerson } from '../../auth/actor.ts'
+import { isInPerson } from '../../auth/actor.ts'
 import {
   atBrowser,
   member,
@@ -8,22 +8,22 @@ import {
   permissionOf,
   type Refusal,
   type Rule,
-  refusalOf,
   roleRefusal,
+  ruleRefusal,
 } from '../../auth/policy.ts'
 import { memberships } from '../organizations/table.ts'
 import { openProjectRefusal } from '../projects/refusals.ts'
 import type { Project } from '../projects/schema.ts'
-import { step, type Verdict, workflowOf } from '../projects/workflow/workflow.ts'
+import { stepFor, type Verdict, workflowOf } from '../projects/workflow/workflow.ts'
 import type { Row } from './rows.ts'
 import type { FeatureAction } from './schema.ts'
 import { featureEvidence } from './table.ts'
 
 /** The rules of the actions; permissions and actions both use them. */
-export const reviewing: Rule = { ...member('features:write'), own: true }
-export const overriding = atBrowser('/features/{id}')
-export const verifying = atBrowser('/features/{id}')
-const changing = member('features:write')
+export const reviewRule: Rule = { ...member('features:write'), own: true }
+export const overrideRule = atBrowser('/features/{id}')
+export const evidenceVerifyRule = atBrowser('/features/{id}')
+const featureWriteRule = member('features:write')
 
 /** Returns why the caller may not change features of this project, or undefined. */
 export const writingRefusal = (ctx: Ctx, project: Project): Refusal | undefined =>
@@ -31,7 +31,8 @@ export const writingRefusal = (ctx: Ctx, project: Project): Refusal | undefined 
 
 /** Returns why the caller may not create a feature in this project, or without one in any project of the team. */
 export const creationRefusal = (ctx: Ctx, project: Project | undefined): Refusal | undefined =>
-  refusalOf(ctx.actor, changing, 'workflow.create', ctx.app.clock) ?? (project && writingRefusal(ctx, project))
+  ruleRefusal(ctx.actor, featureWriteRule, 'workflow.create', ctx.app.clock) ??
+  (project && writingRefusal(ctx, project))
 
 /**
  * Returns why the caller may not review their own work, or undefined. Another agent of the author may request changes,
@@ -58,7 +59,7 @@ export async function authorRefusal(
   if (isOtherAgent && verdict === 'changes_requested') return undefined
   const byAgent = own.every(({ type }) => type === 'agent')
   const mayInPerson = byAgent || (await isAlone(ctx, project.organizationId))
-  if (mayInPerson && inPerson(ctx.actor)) return undefined
+  if (mayInPerson && isInPerson(ctx.actor)) return undefined
   const next = [{ page: mayInPerson ? `/features/${id}` : `/projects/${project.id}` }]
   if (!mayInPerson)
     return {
@@ -85,7 +86,7 @@ async function isAlone(ctx: Ctx, organizationId: string): Promise<boolean> {
 }
 
 async function reviewRefusal(ctx: Ctx, project: Project, row: Row): Promise<Refusal | undefined> {
-  const found = step(workflowOf(project), row, { by: 'approved' })
+  const found = stepFor(workflowOf(project), row, { by: 'approved' })
   return (
     openProjectRefusal(ctx, project, 'Reviewing') ??
     ('refused' in found
@@ -96,7 +97,7 @@ async function reviewRefusal(ctx: Ctx, project: Project, row: Row): Promise<Refu
 
 /** A feature without a next step cannot advance. `next` reports what its gate still needs. */
 function advanceRefusal(project: Project, row: Row): Refusal | undefined {
-  const found = step(workflowOf(project), row, { by: 'advance' })
+  const found = stepFor(workflowOf(project), row, { by: 'advance' })
   return 'refused' in found ? { code: 'conflict', detail: found.refused } : undefined
 }
 
@@ -105,21 +106,25 @@ const overrideRefusal = (ctx: Ctx, project: Project): Refusal | undefined =>
   openProjectRefusal(ctx, project, 'Overriding a gate')
 
 /** Returns what the caller may do with a feature, for surfaces that offer actions. */
-export async function can(ctx: Ctx, project: Project, row: Row): Promise<Record<FeatureAction, Permission>> {
+export async function featurePermissions(
+  ctx: Ctx,
+  project: Project,
+  row: Row,
+): Promise<Record<FeatureAction, Permission>> {
   const { clock } = ctx.app
   const writing = writingRefusal(ctx, project)
   const change = (action: 'update' | 'advance' | 'remove'): Refusal | undefined =>
-    refusalOf(ctx.actor, changing, `workflow.${action}`, clock) ?? writing
+    ruleRefusal(ctx.actor, featureWriteRule, `workflow.${action}`, clock) ?? writing
   return {
     update: permissionOf(change('update')),
     advance: permissionOf(change('advance') ?? advanceRefusal(project, row)),
     remove: permissionOf(change('remove')),
-    verify: permissionOf(refusalOf(ctx.actor, verifying, 'workflow.verify', clock) ?? writing),
+    verify: permissionOf(ruleRefusal(ctx.actor, evidenceVerifyRule, 'workflow.verify', clock) ?? writing),
     review: permissionOf(
-      refusalOf(ctx.actor, reviewing, 'workflow.review', clock) ?? (await reviewRefusal(ctx, project, row)),
+      ruleRefusal(ctx.actor, reviewRule, 'workflow.review', clock) ?? (await reviewRefusal(ctx, project, row)),
     ),
     override: permissionOf(
-      refusalOf(ctx.actor, overriding, 'workflow.override', clock) ?? overrideRefusal(ctx, project),
+      ruleRefusal(ctx.actor, overrideRule, 'workflow.override', clock) ?? overrideRefusal(ctx, project),
     ),
   }
 }

@@ -2,16 +2,16 @@ import { and, eq, gt, gte, isNull } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { events } from '../../events/table.ts'
-import { settle } from '../notifications/service.ts'
+import { settleNotifications } from '../notifications/service.ts'
 import { readersOf } from '../projects/readers.ts'
 import { projects } from '../projects/table.ts'
 import { stateBeforeGate, workflowOf } from '../projects/workflow/workflow.ts'
 import { featureEvidenceMissing, featureOverridden } from './events.ts'
 import { notifyAll } from './moves.ts'
-import { about, type Row, visible } from './rows.ts'
+import { featureColumns, featureEvent, type Row } from './rows.ts'
 import type { MissingItem } from './schema.ts'
 import { featureEvidence, featureReviews, features } from './table.ts'
-import { change } from './writing.ts'
+import { changeFeature } from './writing.ts'
 
 type Evidence = typeof featureEvidence.$inferSelect
 
@@ -32,7 +32,7 @@ export const markMissing = write(
     const [given] = await ctx.db.select().from(featureEvidence).where(reported)
     if (!given) return
     const [before] = await ctx.db
-      .select(visible)
+      .select(featureColumns)
       .from(features)
       .where(and(eq(features.id, given.featureId), isNull(features.deletedAt)))
       .for('update')
@@ -48,7 +48,7 @@ export const markMissing = write(
     const items = missing.map(({ item }) => item)
     ctx.emit(
       featureEvidenceMissing,
-      about(after, { from: before.status, to: after.status, gate: given.gate, missing: items }),
+      featureEvent(after, { from: before.status, to: after.status, gate: given.gate, missing: items }),
     )
     await notifySubmitter(ctx, after, given, items)
   },
@@ -94,8 +94,8 @@ async function moveBack(ctx: Ctx, before: Row, { id }: Evidence, status: string)
     .where(
       and(eq(featureEvidence.featureId, before.id), gt(featureEvidence.id, id), isNull(featureEvidence.reopenedAt)),
     )
-  await settle(ctx, { id: before.id, reasons: ['review'] })
-  return change(ctx, before, { status })
+  await settleNotifications(ctx, { id: before.id, reasons: ['review'] })
+  return changeFeature(ctx, before, { status })
 }
 
 async function notifySubmitter(ctx: Ctx, row: Row, { actorId }: Evidence, items: readonly string[]): Promise<void> {

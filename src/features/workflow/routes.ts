@@ -1,8 +1,8 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted, object, text, id as uuid } from '../../schema.ts'
 import { ProjectRef } from '../projects/schema.ts'
 import { Workflow } from '../projects/workflow/workflow-schema.ts'
-import { advance, override, review } from './advancing.ts'
+import { advanceFeature, overrideGate, reviewFeature } from './advancing.ts'
 import * as detail from './detail.ts'
 import { verify } from './evidence.ts'
 import {
@@ -43,7 +43,7 @@ export const workflowRoutes = (http: Http) =>
     .post(
       '/api/projects/:slug/features',
       async ({ ctx, params, body, set }) =>
-        created(set, '/api/features', await features.create(ctx, { ...body, project: params.slug })),
+        respondCreated(set, '/api/features', await features.create(ctx, { ...body, project: params.slug })),
       {
         ...on(features.create, 'Create a feature'),
         params: ProjectRef,
@@ -79,13 +79,13 @@ export const workflowRoutes = (http: Http) =>
         response: Deleted,
       },
     )
-    .get('/api/projects/:slug/workflow', ({ ctx, params }) => detail.inForce(ctx, { project: params.slug }), {
-      ...on(detail.inForce, 'Get the workflow that features of a project follow: its own, or the default one'),
+    .get('/api/projects/:slug/workflow', ({ ctx, params }) => detail.getWorkflow(ctx, { project: params.slug }), {
+      ...on(detail.getWorkflow, 'Get the workflow that features of a project follow: its own, or the default one'),
       params: ProjectRef,
       response: Workflow,
     })
-    .get('/api/features/:id', ({ ctx, params }) => detail.view(ctx, { ref: params.id }), {
-      ...on(detail.view, 'Get a feature with its gates, evidence, reviews, tasks and what comes next'),
+    .get('/api/features/:id', ({ ctx, params }) => detail.getFeatureView(ctx, { ref: params.id }), {
+      ...on(detail.getFeatureView, 'Get a feature with its gates, evidence, reviews, tasks and what comes next'),
       params: byId,
       response: FeatureView,
     })
@@ -100,14 +100,14 @@ export const workflowRoutes = (http: Http) =>
       params: byId,
       response: Feature,
     })
-    .post('/api/features/:id/advance', ({ ctx, params, body }) => advance(ctx, { ...body, ref: params.id }), {
-      ...on(advance, 'Move a feature to its next state, with the evidence that its gate requires'),
+    .post('/api/features/:id/advance', ({ ctx, params, body }) => advanceFeature(ctx, { ...body, ref: params.id }), {
+      ...on(advanceFeature, 'Move a feature to its next state, with the evidence that its gate requires'),
       params: byId,
       body: FeatureAdvance,
       response: Feature,
     })
-    .post('/api/features/:id/reviews', ({ ctx, params, body }) => review(ctx, { ...body, ref: params.id }), {
-      ...on(review, 'Review a feature. You cannot review your own work, unless you are alone in the team'),
+    .post('/api/features/:id/reviews', ({ ctx, params, body }) => reviewFeature(ctx, { ...body, ref: params.id }), {
+      ...on(reviewFeature, 'Review a feature. You cannot review your own work, unless you are alone in the team'),
       params: byId,
       body: FeatureReview,
       response: Feature,
@@ -121,8 +121,8 @@ export const workflowRoutes = (http: Http) =>
         response: SubmittedEvidence,
       },
     )
-    .post('/api/features/:id/override', ({ ctx, params, body }) => override(ctx, { ...body, ref: params.id }), {
-      ...on(override, 'Put a feature into any state without its gates, as an admin of the team, with a reason'),
+    .post('/api/features/:id/override', ({ ctx, params, body }) => overrideGate(ctx, { ...body, ref: params.id }), {
+      ...on(overrideGate, 'Put a feature into any state without its gates, as an admin of the team, with a reason'),
       params: byId,
       body: FeatureOverride,
       response: Feature,

@@ -5,7 +5,7 @@ import { users } from '../users/table.ts'
 import type { FeatureItem } from './schema.ts'
 import { features } from './table.ts'
 
-export const visible = {
+export const featureColumns = {
   id: features.id,
   createdAt: features.createdAt,
   updatedAt: features.updatedAt,
@@ -35,7 +35,7 @@ export type Row = Omit<FeatureItem, 'gates' | 'assignee'> & {
   assigneeName: string | null
 }
 
-export const about = <D extends object>(row: Row, data?: D) => ({
+export const featureEvent = <D extends object>(row: Row, data?: D) => ({
   subjectId: row.id,
   organizationId: row.organizationId,
   projectId: row.projectId,

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { priorities } from '../../records/work.ts'
+import { priorities } from '../../records/task-states.ts'
 import {
   array,
   bool,

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../action.ts'
-import { checked, renamed, type Synced, split } from '../../records/sync.ts'
+import { renameField, type SyncRules, splitFields, validateFields } from '../../records/sync.ts'
 import { id, object } from '../../schema.ts'
 import { FeatureCreate, FeaturePatch } from './schema.ts'
 import { create, remove, restore, update } from './service.ts'
@@ -8,7 +8,7 @@ import { features } from './table.ts'
 const ofProject = object({ id: id({ description: 'projectId' }) })
 
 /** A new feature starts in the first state of its project's workflow; any other state is a move through the gates. */
-export const featureSync: Synced<Ctx> = {
+export const featureSync: SyncRules<Ctx> = {
   columns: {
     id: features.id,
     createdAt: features.createdAt,
@@ -40,15 +40,15 @@ export const featureSync: Synced<Ctx> = {
   },
   onCreate: ['projectId'],
   create: async (ctx, id, { projectId, ...fields }) => {
-    const { now, later } = split(fields, (name) => name === 'status')
-    const input = checked(FeatureCreate, renamed(now, 'assigneeId', 'assignee'))
-    const { id: project } = checked(ofProject, { id: projectId })
+    const { now, later } = splitFields(fields, (name) => name === 'status')
+    const input = validateFields(FeatureCreate, renameField(now, 'assigneeId', 'assignee'))
+    const { id: project } = validateFields(ofProject, { id: projectId })
     const made = await create(ctx, { ...input, id, project })
     if (later.status !== undefined && later.status !== made.status)
-      await update(ctx, { ...checked(FeaturePatch, later), ref: id })
+      await update(ctx, { ...validateFields(FeaturePatch, later), ref: id })
   },
   update: (ctx, { id }, fields) =>
-    update(ctx, { ...checked(FeaturePatch, renamed(fields, 'assigneeId', 'assignee')), ref: id }),
+    update(ctx, { ...validateFields(FeaturePatch, renameField(fields, 'assigneeId', 'assignee')), ref: id }),
   remove: (ctx, { id }) => remove(ctx, { ref: id }),
   restore: (ctx, { id }) => restore(ctx, { ref: id }),
 }

@@ -1,6 +1,6 @@
 import { doublePrecision, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, newId, searchOver, softRecord } from '../../db/columns.ts'
-import type { Priority } from '../../records/work.ts'
+import type { Priority } from '../../records/task-states.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import type { Evidence } from '../projects/workflow/workflow-schema.ts'

@@ -4,7 +4,7 @@ import { feature, listing, priority, project, query, spec, task } from '../../mc
 import { pick, tool } from '../../mcp/tool.ts'
 import { array, object, optional, text, title } from '../../schema.ts'
 import { Evidence } from '../projects/workflow/workflow-schema.ts'
-import { advance, review } from './advancing.ts'
+import { advanceFeature, reviewFeature } from './advancing.ts'
 import * as detail from './detail.ts'
 import { type Feature, FeatureCreate, type FeatureDetail, type FeatureItem, FeatureReview } from './schema.ts'
 import * as features from './service.ts'
@@ -80,7 +80,7 @@ export const workflowTools = [
     description: 'Move a feature through its gate, with evidence. Returns what the next gate needs.',
     toolset: 'workflows',
     input: object({ feature, evidence: optional(Evidence) }),
-    action: advance,
+    action: advanceFeature,
     with: ({ feature, evidence }) => ({ ref: feature, evidence }),
     show: step,
   }),
@@ -90,7 +90,7 @@ export const workflowTools = [
     description: 'Approve a feature in review, or request changes. Not for your own work.',
     toolset: 'workflows',
     input: object({ feature, verdict, comment: comments }),
-    action: review,
+    action: reviewFeature,
     with: ({ feature, verdict, comment }) => ({ ref: feature, verdict, comments: comment }),
     show: step,
   }),

@@ -1,58 +1,58 @@
-import { define, text, texts } from '../../events/catalogue.ts'
+import { defineEvent, text, texts } from '../../events/catalogue.ts'
 
 const ofWorkspace = { kind: 'workspace', scope: 'workspaces:read', feed: 'access', changes: 'rights' } as const
-const shown = { name: text } as const
+const workspaceData = { name: text } as const
 
-export const workspaceCreated = define('workspace.created', {
+export const workspaceCreated = defineEvent('workspace.created', {
   ...ofWorkspace,
   description: 'A workspace was created',
-  data: shown,
+  data: workspaceData,
 })
-export const workspaceUpdated = define('workspace.updated', {
+export const workspaceUpdated = defineEvent('workspace.updated', {
   ...ofWorkspace,
   description: 'A workspace changed',
-  data: { ...shown, fields: texts },
+  data: { ...workspaceData, fields: texts },
 })
-export const workspaceDeleted = define('workspace.deleted', {
+export const workspaceDeleted = defineEvent('workspace.deleted', {
   ...ofWorkspace,
   deletes: true,
   description: 'A workspace was deleted',
-  data: shown,
+  data: workspaceData,
 })
-export const workspaceShared = define('workspace.shared', {
+export const workspaceShared = defineEvent('workspace.shared', {
   ...ofWorkspace,
   description: 'A workspace was shared with another team, or the role of a team in it changed',
-  data: { ...shown, teamId: text, role: text },
+  data: { ...workspaceData, teamId: text, role: text },
 })
-export const workspaceUnshared = define('workspace.unshared', {
+export const workspaceUnshared = defineEvent('workspace.unshared', {
   ...ofWorkspace,
   description: 'A team left a workspace or was removed from it',
-  data: { ...shown, teamId: text },
+  data: { ...workspaceData, teamId: text },
 })
 
 const ofInvite = {
   kind: 'workspace_invite',
   scope: 'workspaces:read',
   feed: 'access',
-  data: { ...shown, email: text, role: text },
+  data: { ...workspaceData, email: text, role: text },
 } as const
-export const workspaceInviteCreated = define('workspace_invite.created', {
+export const workspaceInviteCreated = defineEvent('workspace_invite.created', {
   ...ofInvite,
   description: 'A person was invited to bring a team of theirs into a workspace',
 })
-export const workspaceInviteRenewed = define('workspace_invite.renewed', {
+export const workspaceInviteRenewed = defineEvent('workspace_invite.renewed', {
   ...ofInvite,
   description: 'An invitation to a workspace was sent again',
 })
-export const workspaceInviteAccepted = define('workspace_invite.accepted', {
+export const workspaceInviteAccepted = defineEvent('workspace_invite.accepted', {
   ...ofInvite,
   description: 'An invitation to a workspace was accepted: a team joined',
 })
-export const workspaceInviteDeclined = define('workspace_invite.declined', {
+export const workspaceInviteDeclined = defineEvent('workspace_invite.declined', {
   ...ofInvite,
   description: 'An invitation to a workspace was declined',
 })
-export const workspaceInviteCancelled = define('workspace_invite.cancelled', {
+export const workspaceInviteCancelled = defineEvent('workspace_invite.cancelled', {
   ...ofInvite,
   description: 'An invitation to a workspace was cancelled, or its workspace was deleted',
 })

@@ -1,7 +1,7 @@
 import type { Feature } from '../../feature.ts'
 import * as events from './events.ts'
+import { countWorkspaceGuests, removeWorkspaceGuests } from './guest-workspaces.ts'
 import { workspaceInvitesAsSubjects } from './invite-rows.ts'
-import { countWorkspaceGuests, removeWorkspaceGuests } from './reclaimed.ts'
 import { workspaceRoutes } from './routes.ts'
 
 export const workspaces: Feature = {

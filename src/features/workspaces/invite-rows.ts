@@ -5,7 +5,7 @@ import { AppError } from '../../errors.ts'
 import { type Keyset, keyset } from '../../records/page.ts'
 import { wipeMail } from '../mail/service.ts'
 import { invitesAmong } from '../notifications/hooks.ts'
-import { settle } from '../notifications/service.ts'
+import { settleNotifications } from '../notifications/service.ts'
 import { organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
 import type { workspaceInviteAccepted, workspaceInviteCancelled, workspaceInviteDeclined } from './events.ts'
@@ -15,7 +15,7 @@ import { workspaceInvites, workspaces } from './table.ts'
 /** Queries and updates of workspace invitations that both sides share. */
 
 export const isPending = eq(workspaceInvites.status, 'pending')
-export const sentTo = (email: string) => eq(sql`lower(${workspaceInvites.email})`, email.toLowerCase())
+export const isInviteSentTo = (email: string) => eq(sql`lower(${workspaceInvites.email})`, email.toLowerCase())
 
 export const invitePage = (id: string): string => `/workspace-invites/${id}`
 
@@ -77,7 +77,7 @@ export async function listInvites(
   return page.page(rows, query.total ? await ctx.db.$count(workspaceInvites, filters) : undefined)
 }
 
-export const inviteGone = () =>
+export const inviteGoneError = () =>
   new AppError(
     'gone',
     'This invitation was answered or cancelled, or has expired. Ask the team that sent it for a new one.',
@@ -96,9 +96,9 @@ export async function closeInvite(ctx: Ctx, invite: WorkspaceInvite, { event, ..
     .set({ ...set, closedAt: ctx.now, updatedAt: ctx.now, version: sql`${workspaceInvites.version} + 1` })
     .where(and(eq(workspaceInvites.id, id), isPending))
     .returning({ id: workspaceInvites.id })
-  if (closed.length === 0) throw inviteGone()
+  if (closed.length === 0) throw inviteGoneError()
   await wipeMail(ctx, email, mailKind(workspace.id))
-  await settle(ctx, { id, reasons: ['invite'] })
+  await settleNotifications(ctx, { id, reasons: ['invite'] })
   const data = { name: workspace.name, email, role }
   ctx.emit(event, { subjectId: id, organizationId: workspace.organization.id, data })
 }

@@ -1,17 +1,25 @@
 import { eq, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { byRow, refuse, roleRefusal } from '../../auth/policy.ts'
+import { byRow, roleRefusal, throwIfRefused } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { daysAfter } from '../../records/days.ts'
-import { countSent } from '../invites/service.ts'
+import { countInvite } from '../invites/service.ts'
 import { oneLine } from '../mail/message.ts'
 import { queueMail } from '../mail/service.ts'
-import { notify, settle } from '../notifications/service.ts'
+import { notify, settleNotifications } from '../notifications/service.ts'
 import { byEmail } from '../users/service.ts'
 import { workspaceInviteCancelled, workspaceInviteCreated, workspaceInviteRenewed } from './events.ts'
-import { closeInvite, invitePage, isPending, listInvites, mailKind, selectInvites, sentTo } from './invite-rows.ts'
+import {
+  closeInvite,
+  invitePage,
+  isInviteSentTo,
+  isPending,
+  listInvites,
+  mailKind,
+  selectInvites,
+} from './invite-rows.ts'
 import type {
   WorkspaceInvite,
   WorkspaceInviteCreate,
@@ -19,8 +27,8 @@ import type {
   WorkspaceInviteQuery,
   WorkspaceInviteSent,
 } from './invite-schema.ts'
-import { archivedRefusal, changing, shareRefusal } from './refusals.ts'
-import { find } from './rows.ts'
+import { archivedRefusal, shareRefusal, workspaceWriteRule } from './refusals.ts'
+import { findWorkspace } from './rows.ts'
 import { workspaceInvites, workspaces } from './table.ts'
 
 /**
@@ -31,24 +39,24 @@ import { workspaceInvites, workspaces } from './table.ts'
 
 const DAYS = 14
 
-export const list = read(
+export const listWorkspaceInvites = read(
   'workspaces.listInvites',
   byRow('workspaces:read'),
   async (ctx, { id, ...query }: WorkspaceInviteQuery & { id: string }): Promise<WorkspaceInvitePage> => {
-    const { organizationId } = await find(ctx, id)
-    refuse(roleRefusal(ctx.actor, organizationId, 'viewer', 'Reading the invitations to a workspace'))
+    const { organizationId } = await findWorkspace(ctx, id)
+    throwIfRefused(roleRefusal(ctx.actor, organizationId, 'viewer', 'Reading the invitations to a workspace'))
     return listInvites(ctx, query, eq(workspaceInvites.workspaceId, id))
   },
 )
 
 /** Invites a person to bring one of their teams in. Renews a pending invitation to the same address. */
-export const invite = write(
+export const inviteToWorkspace = write(
   'workspaces.invite',
-  changing,
+  workspaceWriteRule,
   async (ctx, { id, email, role }: WorkspaceInviteCreate & { id: string }): Promise<WorkspaceInviteSent> => {
-    const workspace = await find(ctx, id)
-    refuse(shareRefusal(ctx, workspace))
-    refuse(archivedRefusal(workspace))
+    const workspace = await findWorkspace(ctx, id)
+    throwIfRefused(shareRefusal(ctx, workspace))
+    throwIfRefused(archivedRefusal(workspace))
     const known = await byEmail(ctx, email)
     if (known && known.id === ctx.actor.userId)
       throw new AppError(
@@ -58,12 +66,12 @@ export const invite = write(
           next: [{ route: `POST /api/workspaces/${id}/teams`, command: 'tutti workspaces add <workspace> <team>' }],
         },
       )
-    await countSent(ctx, workspace.organizationId, email)
-    const { inviteId, isNew } = await store(ctx, { id, email, role })
+    await countInvite(ctx, workspace.organizationId, email)
+    const { inviteId, isNew } = await storeInvite(ctx, { id, email, role })
     const [made] = (await selectInvites(ctx, eq(workspaceInvites.id, inviteId))) as [WorkspaceInvite]
     const title = `${oneLine(ctx.actor.name)} invites a team of yours to the workspace ${oneLine(workspace.name)}`
     await queueMail(ctx, { ...mailAbout(ctx, made), to: made.email, subject: title })
-    await settle(ctx, { id: inviteId, reasons: ['invite'] })
+    await settleNotifications(ctx, { id: inviteId, reasons: ['invite'] })
     // The owner of an account with an unconfirmed address must not learn who writes to that address.
     if (known?.emailVerifiedAt && known.status === 'active')
       await notify(ctx, {
@@ -82,7 +90,7 @@ export const invite = write(
   },
 )
 
-async function store(ctx: Ctx, { id, email, role }: WorkspaceInviteCreate & { id: string }) {
+async function storeInvite(ctx: Ctx, { id, email, role }: WorkspaceInviteCreate & { id: string }) {
   const expiresAt = daysAfter(ctx.now, DAYS)
   const values = { role, invitedById: userIdOf(ctx.actor), expiresAt, updatedAt: ctx.now }
   // The lock keeps two invitations to one address from being stored at once.
@@ -90,7 +98,7 @@ async function store(ctx: Ctx, { id, email, role }: WorkspaceInviteCreate & { id
   const [renewed] = await ctx.db
     .update(workspaceInvites)
     .set({ ...values, version: sql`${workspaceInvites.version} + 1` })
-    .where(and(eq(workspaceInvites.workspaceId, id), sentTo(email), isPending))
+    .where(and(eq(workspaceInvites.workspaceId, id), isInviteSentTo(email), isPending))
     .returning({ id: workspaceInvites.id })
   if (renewed) return { inviteId: renewed.id, isNew: false }
   const [made] = await ctx.db
@@ -117,11 +125,11 @@ const mailAbout = (ctx: Ctx, { id, workspace, role, expiresAt }: WorkspaceInvite
   expiresAt,
 })
 
-export const cancel = write(
+export const cancelInvite = write(
   'workspaces.cancelInvite',
-  changing,
+  workspaceWriteRule,
   async (ctx, { id, inviteId }: { id: string; inviteId: string }): Promise<{ id: string; deleted: true }> => {
-    refuse(shareRefusal(ctx, await find(ctx, id)))
+    throwIfRefused(shareRefusal(ctx, await findWorkspace(ctx, id)))
     const which = and(eq(workspaceInvites.id, inviteId), eq(workspaceInvites.workspaceId, id), isPending)
     const [found] = await selectInvites(ctx, which)
     if (!found) throw notFound('invite', inviteId)
@@ -132,7 +140,7 @@ export const cancel = write(
 )
 
 /** Cancels the pending invitations to the workspaces that match. */
-export async function cancelAll(ctx: Ctx, which: ReturnType<typeof eq>): Promise<void> {
+export async function cancelAllInvites(ctx: Ctx, which: ReturnType<typeof eq>): Promise<void> {
   const found = await selectInvites(ctx, and(which, isPending), { orderBy: [], limit: 10_000 })
   for (const one of found) await closeInvite(ctx, one, { status: 'cancelled', event: workspaceInviteCancelled })
 }

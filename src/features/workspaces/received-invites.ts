@@ -1,17 +1,25 @@
 import { eq, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { account, atLeast, permissionOf, person, type Refusal, refusalOf, refuse } from '../../auth/policy.ts'
+import {
+  account,
+  isAtLeast,
+  permissionOf,
+  person,
+  type Refusal,
+  ruleRefusal,
+  throwIfRefused,
+} from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
-import { memberOf } from '../invites/rows.ts'
+import { findMembership } from '../invites/rows.ts'
 import { oneLine } from '../mail/message.ts'
 import { notify } from '../notifications/service.ts'
 import type { User } from '../users/schema.ts'
-import { visible as userColumns } from '../users/service.ts'
+import { userColumns } from '../users/service.ts'
 import { users } from '../users/table.ts'
 import { workspaceInviteAccepted, workspaceInviteDeclined } from './events.ts'
-import { closeInvite, inviteGone, listInvites, selectInvites, sentTo } from './invite-rows.ts'
+import { closeInvite, inviteGoneError, isInviteSentTo, listInvites, selectInvites } from './invite-rows.ts'
 import type {
   MyWorkspaceInviteQuery,
   WorkspaceInvite,
@@ -19,14 +27,14 @@ import type {
   WorkspaceInviteDetail,
   WorkspaceInvitePage,
 } from './invite-schema.ts'
-import { addable, findForInvited } from './rows.ts'
+import { findForInvited, listAddableTeams } from './rows.ts'
 import type { Workspace, WorkspaceTeam } from './schema.ts'
 import { workspaceInvites, workspaces } from './table.ts'
 import { joinTeam } from './teams.ts'
 
 /** Invitations to workspaces, answered by the invited person. */
 
-async function findMe(ctx: Ctx): Promise<User> {
+async function findCaller(ctx: Ctx): Promise<User> {
   const [user] = await ctx.db
     .select(userColumns)
     .from(users)
@@ -35,34 +43,34 @@ async function findMe(ctx: Ctx): Promise<User> {
 }
 
 /** SQL condition: sent to the caller. False unless their address is confirmed: it may belong to someone else. */
-async function sentToMe(ctx: Ctx) {
-  const { email, emailVerifiedAt } = await findMe(ctx)
-  return emailVerifiedAt ? sentTo(email) : sql`false`
+async function isSentToCaller(ctx: Ctx) {
+  const { email, emailVerifiedAt } = await findCaller(ctx)
+  return emailVerifiedAt ? isInviteSentTo(email) : sql`false`
 }
 
-export const mine = read(
+export const listMyInvites = read(
   'workspaces.myInvites',
   account('account:read'),
   async (ctx, query: MyWorkspaceInviteQuery): Promise<WorkspaceInvitePage> =>
-    listInvites(ctx, query, await sentToMe(ctx)),
+    listInvites(ctx, query, await isSentToCaller(ctx)),
 )
 
 export const get = read(
   'workspaces.getInvite',
   account('account:read'),
   async (ctx, { id }: { id: string }): Promise<WorkspaceInviteDetail> => {
-    const invite = await findMine(ctx, id)
+    const invite = await findOwnInvite(ctx, id)
     const workspace = await findForInvited(ctx, invite.workspace.id)
-    const teams = await addable(ctx, workspace)
+    const teams = await listAddableTeams(ctx, workspace)
     const closed: Refusal | undefined = (await isUsable(ctx, invite))
       ? undefined
-      : { code: 'gone', detail: inviteGone().message }
+      : { code: 'gone', detail: inviteGoneError().message }
     const noTeam: Refusal | undefined =
       teams.length > 0
         ? undefined
         : { code: 'forbidden', detail: 'To accept, you must administer a team that is not in this workspace yet.' }
     const permission = (action: string, refusal: Refusal | undefined) =>
-      permissionOf(refusalOf(ctx.actor, person, `workspaces.${action}`, ctx.app.clock) ?? refusal)
+      permissionOf(ruleRefusal(ctx.actor, person, `workspaces.${action}`, ctx.app.clock) ?? refusal)
     return {
       ...invite,
       teams,
@@ -74,8 +82,8 @@ export const get = read(
   },
 )
 
-async function findMine(ctx: Ctx, id: string): Promise<WorkspaceInvite> {
-  const [found] = await selectInvites(ctx, and(eq(workspaceInvites.id, id), await sentToMe(ctx)))
+async function findOwnInvite(ctx: Ctx, id: string): Promise<WorkspaceInvite> {
+  const [found] = await selectInvites(ctx, and(eq(workspaceInvites.id, id), await isSentToCaller(ctx)))
   if (!found) throw notFound('invite', id)
   return found
 }
@@ -88,29 +96,29 @@ const archivedForInvited = ({ status }: Workspace): Refusal | undefined =>
 /** Whether the invitation is pending and its sender could still send it today. */
 async function isUsable(ctx: Ctx, { status, invitedBy, workspace }: WorkspaceInvite): Promise<boolean> {
   if (status !== 'pending' || !invitedBy) return false
-  const inviter = await memberOf(ctx, workspace.organization.id, invitedBy.id)
-  return inviter?.status === 'active' && atLeast(inviter.role, 'admin')
+  const inviter = await findMembership(ctx, workspace.organization.id, invitedBy.id)
+  return inviter?.status === 'active' && isAtLeast(inviter.role, 'admin')
 }
 
 /** Locks the workspace first, like every change of its teams or invitations. */
 async function findUsable(ctx: Ctx, id: string): Promise<WorkspaceInvite> {
-  const { workspace } = await findMine(ctx, id)
+  const { workspace } = await findOwnInvite(ctx, id)
   await ctx.db.select({ id: workspaces.id }).from(workspaces).where(eq(workspaces.id, workspace.id)).for('update')
-  const invite = await findMine(ctx, id)
-  if (!(await isUsable(ctx, invite))) throw inviteGone()
+  const invite = await findOwnInvite(ctx, id)
+  if (!(await isUsable(ctx, invite))) throw inviteGoneError()
   return invite
 }
 
 /** Brings a team that the caller administers into the workspace. */
-export const accept = write(
+export const acceptInvite = write(
   'workspaces.acceptInvite',
   person,
   async (ctx, { id, teamId }: WorkspaceInviteAccept & { id: string }): Promise<WorkspaceTeam> => {
     const invite = await findUsable(ctx, id)
-    if (!atLeast(ctx.actor.memberships.get(teamId), 'admin'))
+    if (!isAtLeast(ctx.actor.memberships.get(teamId), 'admin'))
       throw notFound('team', teamId, 'among those you administer')
     const workspace = await findForInvited(ctx, invite.workspace.id)
-    refuse(archivedForInvited(workspace))
+    throwIfRefused(archivedForInvited(workspace))
     if (workspace.teams.some((team) => team.id === teamId))
       throw new AppError('conflict.exists', 'This team is in the workspace already. Choose another one.')
     await closeInvite(ctx, invite, { status: 'accepted', teamId, event: workspaceInviteAccepted })
@@ -120,7 +128,7 @@ export const accept = write(
   },
 )
 
-export const decline = write(
+export const declineInvite = write(
   'workspaces.declineInvite',
   person,
   async (ctx, { id }: { id: string }): Promise<{ id: string; declined: true }> => {

@@ -1,16 +1,16 @@
 import type { Ctx } from '../../action.ts'
-import { atLeast, byRow, permissionOf, type Refusal, refusalOf, roleRefusal } from '../../auth/policy.ts'
+import { byRow, isAtLeast, permissionOf, type Refusal, roleRefusal, ruleRefusal } from '../../auth/policy.ts'
 import type { Workspace, WorkspaceDetail } from './schema.ts'
 
 /** Refusals of changes to a workspace: the actions throw them, and permissions list them. */
 
-export const changing = byRow('workspaces:write')
+export const workspaceWriteRule = byRow('workspaces:write')
 
 export const createRefusal = ({ actor }: Ctx, team: string): Refusal | undefined =>
   roleRefusal(actor, team, 'member', 'Creating a workspace')
 
 export const updateRefusal = ({ role }: Workspace): Refusal | undefined =>
-  atLeast(role, 'member') ? undefined : { code: 'forbidden', detail: 'You have read-only access to this workspace.' }
+  isAtLeast(role, 'member') ? undefined : { code: 'forbidden', detail: 'You have read-only access to this workspace.' }
 
 /** The status limits the access of other teams, so only the owning team can set it. */
 export const statusRefusal = ({ actor }: Ctx, { organizationId }: Workspace): Refusal | undefined =>
@@ -27,7 +27,7 @@ export const archivedRefusal = ({ status }: Workspace): Refusal | undefined =>
 
 /** Admins of the owning team and of the team itself may remove a team, except the owning team. */
 export const removeTeamRefusal = ({ actor }: Ctx, { organizationId }: Workspace, team: string): Refusal | undefined =>
-  (atLeast(actor.memberships.get(team), 'admin')
+  (isAtLeast(actor.memberships.get(team), 'admin')
     ? undefined
     : roleRefusal(actor, organizationId, 'admin', 'Removing a team from a workspace')) ??
   (team === organizationId
@@ -38,9 +38,9 @@ export const removeTeamRefusal = ({ actor }: Ctx, { organizationId }: Workspace,
     : undefined)
 
 /** Returns what the caller may do with a workspace and with each of its teams, for surfaces that offer actions. */
-export function can(ctx: Ctx, workspace: Workspace): Pick<WorkspaceDetail, 'can' | 'teams'> {
+export function workspacePermissions(ctx: Ctx, workspace: Workspace): Pick<WorkspaceDetail, 'can' | 'teams'> {
   const permission = (action: string, refusal: Refusal | undefined) =>
-    permissionOf(refusalOf(ctx.actor, changing, `workspaces.${action}`, ctx.app.clock) ?? refusal)
+    permissionOf(ruleRefusal(ctx.actor, workspaceWriteRule, `workspaces.${action}`, ctx.app.clock) ?? refusal)
   const share = permission('addTeam', shareRefusal(ctx, workspace) ?? archivedRefusal(workspace))
   const owns = { code: 'conflict', detail: 'This team owns the workspace, so its role cannot change.' } as const
   return {

@@ -1,4 +1,4 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on, respondCreated } from '../../http/context.ts'
 import { Deleted, id, object, yes } from '../../schema.ts'
 import {
   MyWorkspaceInviteQuery,
@@ -35,7 +35,7 @@ export const workspaceRoutes = (http: Http) =>
     })
     .post(
       '/api/workspaces',
-      async ({ ctx, body, set }) => created(set, '/api/workspaces', await workspaces.create(ctx, body)),
+      async ({ ctx, body, set }) => respondCreated(set, '/api/workspaces', await workspaces.create(ctx, body)),
       {
         ...on(workspaces.create, 'Create a workspace in the current team'),
         body: WorkspaceCreate,
@@ -67,7 +67,7 @@ export const workspaceRoutes = (http: Http) =>
     .post(
       '/api/workspaces/:id/teams',
       async ({ ctx, params, body, set }) =>
-        created(set, `/api/workspaces/${params.id}/teams`, await addTeam(ctx, { ...body, ...params })),
+        respondCreated(set, `/api/workspaces/${params.id}/teams`, await addTeam(ctx, { ...body, ...params })),
       {
         ...on(addTeam, 'Share a workspace with another of your teams, or change the role of a team'),
         params: byId,
@@ -83,27 +83,38 @@ export const workspaceRoutes = (http: Http) =>
     .post(
       '/api/workspaces/:id/invites',
       async ({ ctx, params, body, set }) =>
-        created(set, `/api/workspaces/${params.id}/invites`, await invites.invite(ctx, { ...body, ...params })),
+        respondCreated(
+          set,
+          `/api/workspaces/${params.id}/invites`,
+          await invites.inviteToWorkspace(ctx, { ...body, ...params }),
+        ),
       {
-        ...on(invites.invite, 'Invite a team to a workspace, by the e-mail address of a person who administers it'),
+        ...on(
+          invites.inviteToWorkspace,
+          'Invite a team to a workspace, by the e-mail address of a person who administers it',
+        ),
         params: byId,
         body: WorkspaceInviteCreate,
         response: { 201: WorkspaceInviteSent },
       },
     )
-    .get('/api/workspaces/:id/invites', ({ ctx, params, query }) => invites.list(ctx, { ...query, ...params }), {
-      ...on(invites.list, 'List the invitations of teams to a workspace'),
-      params: byId,
-      query: WorkspaceInviteQuery,
-      response: WorkspaceInvitePage,
-    })
-    .delete('/api/workspaces/:id/invites/:inviteId', ({ ctx, params }) => invites.cancel(ctx, params), {
-      ...on(invites.cancel, 'Cancel a pending invitation to a workspace'),
+    .get(
+      '/api/workspaces/:id/invites',
+      ({ ctx, params, query }) => invites.listWorkspaceInvites(ctx, { ...query, ...params }),
+      {
+        ...on(invites.listWorkspaceInvites, 'List the invitations of teams to a workspace'),
+        params: byId,
+        query: WorkspaceInviteQuery,
+        response: WorkspaceInvitePage,
+      },
+    )
+    .delete('/api/workspaces/:id/invites/:inviteId', ({ ctx, params }) => invites.cancelInvite(ctx, params), {
+      ...on(invites.cancelInvite, 'Cancel a pending invitation to a workspace'),
       params: object({ id: id(), inviteId: id() }),
       response: Deleted,
     })
-    .get('/api/workspace-invites', ({ ctx, query }) => received.mine(ctx, query), {
-      ...on(received.mine, 'List the pending invitations of your teams to workspaces'),
+    .get('/api/workspace-invites', ({ ctx, query }) => received.listMyInvites(ctx, query), {
+      ...on(received.listMyInvites, 'List the pending invitations of your teams to workspaces'),
       query: MyWorkspaceInviteQuery,
       response: WorkspaceInvitePage,
     })
@@ -114,16 +125,16 @@ export const workspaceRoutes = (http: Http) =>
     })
     .post(
       '/api/workspace-invites/:id/accept',
-      ({ ctx, params, body }) => received.accept(ctx, { ...body, ...params }),
+      ({ ctx, params, body }) => received.acceptInvite(ctx, { ...body, ...params }),
       {
-        ...on(received.accept, 'Accept an invitation to a workspace for a team that you administer'),
+        ...on(received.acceptInvite, 'Accept an invitation to a workspace for a team that you administer'),
         params: byId,
         body: WorkspaceInviteAccept,
         response: WorkspaceTeam,
       },
     )
-    .post('/api/workspace-invites/:id/decline', ({ ctx, params }) => received.decline(ctx, params), {
-      ...on(received.decline, 'Decline an invitation to a workspace'),
+    .post('/api/workspace-invites/:id/decline', ({ ctx, params }) => received.declineInvite(ctx, params), {
+      ...on(received.declineInvite, 'Decline an invitation to a workspace'),
       params: byId,
       response: object({ id: id(), declined: yes() }),
     })
@@ -136,7 +147,7 @@ export const workspaceRoutes = (http: Http) =>
     .post(
       '/api/teams/:id/workspaces',
       async ({ ctx, params, body, set }) =>
-        created(set, '/api/workspaces', await workspaces.createInTeam(ctx, { ...body, ...params })),
+        respondCreated(set, '/api/workspaces', await workspaces.createInTeam(ctx, { ...body, ...params })),
       {
         ...on(workspaces.createInTeam, 'Create a workspace in a team'),
         params: byId,

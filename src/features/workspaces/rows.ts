@@ -1,12 +1,12 @@
 import { eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { organizationsOf } from '../../auth/actor.ts'
-import { atLeast, inWorkspace, lesser, type Role } from '../../auth/policy.ts'
+import { isAtLeast, lowerRole, type Role, workspaceRoles } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { hook } from '../../hooks.ts'
-import { changeVersioned } from '../../records/rows.ts'
+import { updateVersioned } from '../../records/rows.ts'
 import { organizations } from '../organizations/table.ts'
 import type { Workspace, WorkspaceTeam } from './schema.ts'
 import { workspaces, workspaceTeams } from './table.ts'
@@ -17,7 +17,7 @@ export const projectCounts = hook<{ ids: string[] }, Map<string, number>>('works
 /** Removes the projects of one team, or all, from a workspace. */
 export const projectsLeave = hook<{ id: string; teamId?: string }>('workspaces.projectsLeave')
 
-const visible = {
+const workspaceColumns = {
   id: workspaces.id,
   createdAt: workspaces.createdAt,
   updatedAt: workspaces.updatedAt,
@@ -36,7 +36,7 @@ const teamList = sql<string>`(select json_agg(json_build_object('id', o.id, 'nam
   from ${teamsOf} where t.workspace_id = ${workspaces.id})::text`
 
 /** A workspace is visible to the members of all its teams, as long as the owning team exists. */
-export const seenBy = (ctx: Ctx, among = idList(organizationsOf(ctx.actor))): SQL =>
+export const isVisibleWorkspace = (ctx: Ctx, among = idList(organizationsOf(ctx.actor))): SQL =>
   and(
     isNull(workspaces.deletedAt),
     isNull(organizations.deletedAt),
@@ -47,9 +47,14 @@ export const seenBy = (ctx: Ctx, among = idList(organizationsOf(ctx.actor))): SQ
 /** Workspaces with their owning team, for counting. */
 export const withOwner = sql`${workspaces} join ${organizations} on ${organizations.id} = ${workspaces.organizationId}`
 
-export async function select(ctx: Ctx, where: SQL | undefined, order: SQL[], limit: number): Promise<Workspace[]> {
+export async function selectWorkspaces(
+  ctx: Ctx,
+  where: SQL | undefined,
+  order: SQL[],
+  limit: number,
+): Promise<Workspace[]> {
   const rows = await ctx.db
-    .select({ ...visible, teams: teamList })
+    .select({ ...workspaceColumns, teams: teamList })
     .from(workspaces)
     .innerJoin(organizations, eq(organizations.id, workspaces.organizationId))
     .where(where)
@@ -74,28 +79,30 @@ function roleIn(
 ): Role {
   const held = list.flatMap(({ id, role }) => {
     const mine = actor.memberships.get(id)
-    return mine ? [lesser(mine, status === 'archived' && id !== organizationId ? 'viewer' : inWorkspace[role])] : []
+    return mine
+      ? [lowerRole(mine, status === 'archived' && id !== organizationId ? 'viewer' : workspaceRoles[role])]
+      : []
   })
-  return held.reduce((best, role) => (atLeast(role, best) ? role : best), 'viewer' as Role)
+  return held.reduce((best, role) => (isAtLeast(role, best) ? role : best), 'viewer' as Role)
 }
 
-export async function find(ctx: Ctx, id: string): Promise<Workspace> {
-  const [found] = await select(ctx, and(eq(workspaces.id, id), seenBy(ctx)), [], 1)
+export async function findWorkspace(ctx: Ctx, id: string): Promise<Workspace> {
+  const [found] = await selectWorkspaces(ctx, and(eq(workspaces.id, id), isVisibleWorkspace(ctx)), [], 1)
   if (!found) throw notFound('workspace', id)
   return found
 }
 
 /** Finds a workspace that the caller is invited to, which the calling code has checked. */
 export async function findForInvited(ctx: Ctx, id: string): Promise<Workspace> {
-  const [found] = await select(ctx, and(eq(workspaces.id, id), isNull(workspaces.deletedAt)), [], 1)
+  const [found] = await selectWorkspaces(ctx, and(eq(workspaces.id, id), isNull(workspaces.deletedAt)), [], 1)
   if (!found) throw notFound('workspace', id)
   return found
 }
 
 /** Returns the teams that the caller could add: those that they administer and that are not in the workspace. */
-export async function addable(ctx: Ctx, { teams }: Workspace): Promise<{ id: string; name: string }[]> {
+export async function listAddableTeams(ctx: Ctx, { teams }: Workspace): Promise<{ id: string; name: string }[]> {
   const mine = [...ctx.actor.memberships]
-    .filter(([id, role]) => atLeast(role, 'admin') && !teams.some((team) => team.id === id))
+    .filter(([id, role]) => isAtLeast(role, 'admin') && !teams.some((team) => team.id === id))
     .map(([id]) => id)
   if (mine.length === 0) return []
   return ctx.db
@@ -106,15 +113,15 @@ export async function addable(ctx: Ctx, { teams }: Workspace): Promise<{ id: str
 }
 
 /** Changes the row and locks it: a concurrent request that adds a project waits, and then sees the change. */
-export const alter = (ctx: Ctx, before: Workspace, set: Partial<typeof workspaces.$inferInsert>) =>
-  changeVersioned(ctx, workspaces, {
+export const changeWorkspaceRow = (ctx: Ctx, before: Workspace, set: Partial<typeof workspaces.$inferInsert>) =>
+  updateVersioned(ctx, workspaces, {
     columns: { id: workspaces.id, version: workspaces.version },
     before,
     set,
     what: 'this workspace',
-    again: () => find(ctx, before.id),
+    again: () => findWorkspace(ctx, before.id),
   })
 
 /** Returns the event fields once for each team of the workspace. */
-export const aboutEach = <D extends object>({ id, name, teams }: Workspace, data?: D) =>
+export const workspaceEvents = <D extends object>({ id, name, teams }: Workspace, data?: D) =>
   teams.map((team) => ({ subjectId: id, organizationId: team.id, data: Object.assign({ name }, data) }))

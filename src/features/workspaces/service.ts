@@ -1,15 +1,31 @@
 import { eq, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, userIdOf } from '../../auth/actor.ts'
-import { byRow, member, permissionOf, refusalOf, refuse } from '../../auth/policy.ts'
+import { byRow, member, permissionOf, ruleRefusal, throwIfRefused } from '../../auth/policy.ts'
 import { idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { workspaceCreated, workspaceDeleted, workspaceUpdated } from './events.ts'
-import { cancelAll } from './invites.ts'
-import { can, changing, createRefusal, removeRefusal, statusRefusal, updateRefusal } from './refusals.ts'
-import { aboutEach, addable, alter, find, projectsLeave, seenBy, select, withOwner } from './rows.ts'
+import { cancelAllInvites } from './invites.ts'
+import {
+  createRefusal,
+  removeRefusal,
+  statusRefusal,
+  updateRefusal,
+  workspacePermissions,
+  workspaceWriteRule,
+} from './refusals.ts'
+import {
+  changeWorkspaceRow,
+  findWorkspace,
+  isVisibleWorkspace,
+  listAddableTeams,
+  projectsLeave,
+  selectWorkspaces,
+  withOwner,
+  workspaceEvents,
+} from './rows.ts'
 import type {
   Workspace,
   WorkspaceCreate,
@@ -26,7 +42,7 @@ async function listIn(ctx: Ctx, where: SQL, { status = 'active', ...query }: Wor
   const keys = { updatedAt: workspaces.updatedAt, createdAt: workspaces.createdAt, name: workspaces.name }
   const page = keyset(keys, workspaces.id, query, { sort: 'updatedAt' })
   const filters = and(where, eq(workspaces.status, status))
-  const rows = await select(ctx, page.where(filters), page.orderBy, page.limit)
+  const rows = await selectWorkspaces(ctx, page.where(filters), page.orderBy, page.limit)
   return page.page(rows, query.total ? await ctx.db.$count(withOwner, filters) : undefined)
 }
 
@@ -34,7 +50,7 @@ async function listIn(ctx: Ctx, where: SQL, { status = 'active', ...query }: Wor
 export const list = read(
   'workspaces.list',
   byRow('workspaces:read'),
-  (ctx, query: WorkspaceQuery): Promise<WorkspacePage> => listIn(ctx, seenBy(ctx), query),
+  (ctx, query: WorkspaceQuery): Promise<WorkspacePage> => listIn(ctx, isVisibleWorkspace(ctx), query),
 )
 
 export const listOfTeam = read(
@@ -42,8 +58,12 @@ export const listOfTeam = read(
   byRow('workspaces:read'),
   async (ctx, { id, ...query }: WorkspaceQuery & { id: string }): Promise<WorkspacePage> => {
     if (!ctx.actor.memberships.has(id)) throw notFound('organization', id)
-    const create = refusalOf(ctx.actor, changing, 'workspaces.createInTeam', ctx.app.clock) ?? createRefusal(ctx, id)
-    return { ...(await listIn(ctx, seenBy(ctx, idList([id])), query)), can: { create: permissionOf(create) } }
+    const create =
+      ruleRefusal(ctx.actor, workspaceWriteRule, 'workspaces.createInTeam', ctx.app.clock) ?? createRefusal(ctx, id)
+    return {
+      ...(await listIn(ctx, isVisibleWorkspace(ctx, idList([id])), query)),
+      can: { create: permissionOf(create) },
+    }
   },
 )
 
@@ -51,15 +71,19 @@ export const get = read(
   'workspaces.get',
   byRow('workspaces:read'),
   async (ctx, { id }: { id: string }): Promise<WorkspaceDetail> => {
-    const workspace = await find(ctx, id)
-    const allowed = can(ctx, workspace)
-    return { ...workspace, ...allowed, addable: allowed.can.share === true ? await addable(ctx, workspace) : [] }
+    const workspace = await findWorkspace(ctx, id)
+    const allowed = workspacePermissions(ctx, workspace)
+    return {
+      ...workspace,
+      ...allowed,
+      addable: allowed.can.share === true ? await listAddableTeams(ctx, workspace) : [],
+    }
   },
 )
 
 // ---- changing
 
-async function make(ctx: Ctx, organizationId: string, input: WorkspaceCreate): Promise<Workspace> {
+async function makeWorkspace(ctx: Ctx, organizationId: string, input: WorkspaceCreate): Promise<Workspace> {
   const [made] = await ctx.db
     .insert(workspaces)
     .values({
@@ -74,53 +98,53 @@ async function make(ctx: Ctx, organizationId: string, input: WorkspaceCreate): P
     .returning({ id: workspaces.id })
   if (!made) throw new Error('insert returned nothing')
   await ctx.db.insert(workspaceTeams).values({ workspaceId: made.id, organizationId, role: 'owner', addedAt: ctx.now })
-  const workspace = await find(ctx, made.id)
-  for (const about of aboutEach(workspace)) ctx.emit(workspaceCreated, about)
+  const workspace = await findWorkspace(ctx, made.id)
+  for (const about of workspaceEvents(workspace)) ctx.emit(workspaceCreated, about)
   return workspace
 }
 
 export const create = write(
   'workspaces.create',
   member('workspaces:write'),
-  (ctx, input: WorkspaceCreate): Promise<Workspace> => make(ctx, currentOrganization(ctx.actor), input),
+  (ctx, input: WorkspaceCreate): Promise<Workspace> => makeWorkspace(ctx, currentOrganization(ctx.actor), input),
 )
 
 export const createInTeam = write(
   'workspaces.createInTeam',
-  changing,
+  workspaceWriteRule,
   async (ctx, { id, ...input }: WorkspaceCreate & { id: string }): Promise<Workspace> => {
     if (!ctx.actor.memberships.has(id)) throw notFound('organization', id)
-    refuse(createRefusal(ctx, id))
-    return make(ctx, id, input)
+    throwIfRefused(createRefusal(ctx, id))
+    return makeWorkspace(ctx, id, input)
   },
 )
 
-async function change(ctx: Ctx, { id, ...patch }: WorkspacePatch & { id: string }): Promise<Workspace> {
-  const before = await find(ctx, id)
-  refuse(updateRefusal(before))
-  if (patch.status !== undefined && patch.status !== before.status) refuse(statusRefusal(ctx, before))
+async function applyWorkspacePatch(ctx: Ctx, { id, ...patch }: WorkspacePatch & { id: string }): Promise<Workspace> {
+  const before = await findWorkspace(ctx, id)
+  throwIfRefused(updateRefusal(before))
+  if (patch.status !== undefined && patch.status !== before.status) throwIfRefused(statusRefusal(ctx, before))
   checkVersion(ctx, before)
-  await alter(ctx, before, patch.name === undefined ? patch : { ...patch, name: patch.name.trim() })
-  const after = await find(ctx, id)
-  for (const about of aboutEach(after, { fields: Object.keys(patch) })) ctx.emit(workspaceUpdated, about)
+  await changeWorkspaceRow(ctx, before, patch.name === undefined ? patch : { ...patch, name: patch.name.trim() })
+  const after = await findWorkspace(ctx, id)
+  for (const about of workspaceEvents(after, { fields: Object.keys(patch) })) ctx.emit(workspaceUpdated, about)
   return after
 }
 
-export const update = write('workspaces.update', changing, change, { versioned: true })
+export const update = write('workspaces.update', workspaceWriteRule, applyWorkspacePatch, { versioned: true })
 /** Like PATCH: changes only the given fields. */
-export const put = write('workspaces.put', changing, change, { versioned: true })
+export const put = write('workspaces.put', workspaceWriteRule, applyWorkspacePatch, { versioned: true })
 
 export const remove = write(
   'workspaces.remove',
-  changing,
+  workspaceWriteRule,
   async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
-    const before = await find(ctx, id)
-    refuse(removeRefusal(ctx, before))
+    const before = await findWorkspace(ctx, id)
+    throwIfRefused(removeRefusal(ctx, before))
     checkVersion(ctx, before)
-    await cancelAll(ctx, eq(workspaces.id, id))
-    await alter(ctx, before, { deletedAt: ctx.now })
+    await cancelAllInvites(ctx, eq(workspaces.id, id))
+    await changeWorkspaceRow(ctx, before, { deletedAt: ctx.now })
     await projectsLeave.call(ctx, { id })
-    for (const about of aboutEach(before)) ctx.emit(workspaceDeleted, about)
+    for (const about of workspaceEvents(before)) ctx.emit(workspaceDeleted, about)
     return { id, deleted: true }
   },
   { destructive: true, versioned: true },

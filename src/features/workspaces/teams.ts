@@ -1,11 +1,11 @@
 import { eq } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
-import { atLeast, refuse } from '../../auth/policy.ts'
+import { isAtLeast, throwIfRefused } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { workspaceShared, workspaceUnshared } from './events.ts'
-import { archivedRefusal, changing, removeTeamRefusal, shareRefusal } from './refusals.ts'
-import { aboutEach, alter, find, projectsLeave } from './rows.ts'
+import { archivedRefusal, removeTeamRefusal, shareRefusal, workspaceWriteRule } from './refusals.ts'
+import { changeWorkspaceRow, findWorkspace, projectsLeave, workspaceEvents } from './rows.ts'
 import type { TeamAdd, Workspace, WorkspaceTeam } from './schema.ts'
 import { workspaceTeams } from './table.ts'
 
@@ -16,15 +16,15 @@ import { workspaceTeams } from './table.ts'
  */
 export const addTeam = write(
   'workspaces.addTeam',
-  changing,
+  workspaceWriteRule,
   async (ctx, { id, teamId, role }: TeamAdd & { id: string }): Promise<WorkspaceTeam> => {
-    const before = await find(ctx, id)
-    refuse(shareRefusal(ctx, before))
+    const before = await findWorkspace(ctx, id)
+    throwIfRefused(shareRefusal(ctx, before))
     const already = before.teams.some((team) => team.id === teamId)
-    if (!already && !atLeast(ctx.actor.memberships.get(teamId), 'admin')) throw notAdministered(id, teamId)
+    if (!already && !isAtLeast(ctx.actor.memberships.get(teamId), 'admin')) throw notAdministered(id, teamId)
     if (teamId === before.organizationId)
       throw new AppError('conflict', 'This team owns the workspace, so its role cannot change.')
-    refuse(archivedRefusal(before))
+    throwIfRefused(archivedRefusal(before))
     return joinTeam(ctx, before, { teamId, role })
   },
 )
@@ -42,30 +42,30 @@ function notAdministered(workspaceId: string, teamId: string): AppError {
 /** Adds a team or changes its role. The calling code has checked the permission. */
 export async function joinTeam(ctx: Ctx, before: Workspace, { teamId, role }: TeamAdd): Promise<WorkspaceTeam> {
   const { id } = before
-  await alter(ctx, before, {})
+  await changeWorkspaceRow(ctx, before, {})
   await ctx.db
     .insert(workspaceTeams)
     .values({ workspaceId: id, organizationId: teamId, role, addedAt: ctx.now })
     .onConflictDoUpdate({ target: [workspaceTeams.workspaceId, workspaceTeams.organizationId], set: { role } })
-  const after = await find(ctx, id)
-  for (const about of aboutEach(after, { teamId, role })) ctx.emit(workspaceShared, about)
+  const after = await findWorkspace(ctx, id)
+  for (const about of workspaceEvents(after, { teamId, role })) ctx.emit(workspaceShared, about)
   return after.teams.find((team) => team.id === teamId) as WorkspaceTeam
 }
 
 /** Removes a team and its projects from the workspace. */
 export const removeTeam = write(
   'workspaces.removeTeam',
-  changing,
+  workspaceWriteRule,
   async (ctx, { id, teamId }: { id: string; teamId: string }): Promise<{ id: string; deleted: true }> => {
-    const before = await find(ctx, id)
+    const before = await findWorkspace(ctx, id)
     if (!before.teams.some((team) => team.id === teamId)) throw notFound('team', teamId, 'in this workspace')
-    refuse(removeTeamRefusal(ctx, before, teamId))
-    await alter(ctx, before, {})
+    throwIfRefused(removeTeamRefusal(ctx, before, teamId))
+    await changeWorkspaceRow(ctx, before, {})
     await ctx.db
       .delete(workspaceTeams)
       .where(and(eq(workspaceTeams.workspaceId, id), eq(workspaceTeams.organizationId, teamId)))
     await projectsLeave.call(ctx, { id, teamId })
-    for (const about of aboutEach(before, { teamId })) ctx.emit(workspaceUnshared, about)
+    for (const about of workspaceEvents(before, { teamId })) ctx.emit(workspaceUnshared, about)
     return { id: teamId, deleted: true }
   },
   { destructive: true },

@@ -1,6 +1,6 @@
 import type { FieldError } from '../../errors.ts'
 import type { TSchema } from '../../schema.ts'
-import { distance, isNear } from '../../text/near.ts'
+import { editDistance, isSimilar } from '../../text/similarity.ts'
 import type { Tool } from '../tool.ts'
 
 /** Words that callers use for an argument, where no letter of its name tells. */
@@ -28,7 +28,7 @@ const meanings = new Map<string, readonly string[]>(
   }),
 )
 
-const plain = (name: string): string => name.replace(/[^a-z]/gi, '').toLowerCase()
+const lettersOf = (name: string): string => name.replace(/[^a-z]/gi, '').toLowerCase()
 
 /** Returns the errors about arguments. One about an unknown argument names the right argument or tool. */
 export function explainErrors(errors: readonly FieldError[], tool: Tool, usable: readonly Tool[]): FieldError[] {
@@ -106,21 +106,23 @@ const listedIn = ({ input, unlisted = [] }: Tool): string[] =>
 
 /** Returns the argument that the caller probably meant. */
 function nearest(name: string, own: readonly string[]): string | undefined {
-  const wanted = plain(name)
+  const wanted = lettersOf(name)
   if (wanted === 'id' || wanted === 'ref' || wanted === 'key') return own[0]
   const meant = meanings.get(wanted)?.find((other) => own.includes(other))
   if (meant) return meant
-  const near = own.filter((other) => isNear(wanted, plain(other)) || isNear(plain(other), wanted))
-  return near.toSorted((a, b) => distance(plain(a), wanted) - distance(plain(b), wanted))[0]
+  const near = own.filter((other) => isSimilar(wanted, lettersOf(other)) || isSimilar(lettersOf(other), wanted))
+  return near.toSorted((a, b) => editDistance(lettersOf(a), wanted) - editDistance(lettersOf(b), wanted))[0]
 }
 
 /** Returns the tool that a caller probably meant by a name that no tool has: a few wrong letters, or other verbs. */
 export function nearestTool(name: string, usable: readonly Tool[]): string | undefined {
-  const wanted = plain(name)
+  const wanted = lettersOf(name)
   if (wanted === '' || wanted.length > 50) return undefined
-  const slips = (tool: Tool) => distance(plain(tool.name), wanted)
+  const slips = (tool: Tool) => editDistance(lettersOf(tool.name), wanted)
   const noun = nounOf(name)
-  const alike = usable.filter((tool) => isNear(plain(tool.name), wanted) || isNear(wanted, plain(tool.name)))
+  const alike = usable.filter(
+    (tool) => isSimilar(lettersOf(tool.name), wanted) || isSimilar(wanted, lettersOf(tool.name)),
+  )
   const sameVerb = usable.filter((tool) => tool.name.startsWith(`${verbOf(name)}_`) && nounOf(tool.name) === noun)
   return [...alike, ...sameVerb].toSorted((a, b) => slips(a) - slips(b))[0]?.name
 }

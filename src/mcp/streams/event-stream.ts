@@ -1,5 +1,5 @@
-import type { Connection, Owner } from '../../live/connections.ts'
-import { MOST_QUEUED } from '../../live/limits.ts'
+import { MOST_QUEUED_BYTES } from '../../live/limits.ts'
+import type { Connection, Owner } from '../../live/stream-connections.ts'
 
 const encoder = new TextEncoder()
 export const keepAlive = encoder.encode(': keep-alive\n\n')
@@ -33,7 +33,7 @@ export class EventStream implements Connection {
         },
         cancel: () => void this.end(),
       },
-      { highWaterMark: MOST_QUEUED, size: (chunk) => chunk?.byteLength ?? 0 },
+      { highWaterMark: MOST_QUEUED_BYTES, size: (chunk) => chunk?.byteLength ?? 0 },
     )
     this.response = new Response(body, { headers: streamHeaders })
   }

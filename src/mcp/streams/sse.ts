@@ -7,7 +7,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server'
 import { AppError } from '../../errors.ts'
-import type { Owner } from '../../live/connections.ts'
+import type { Owner } from '../../live/stream-connections.ts'
 import type { Arguments } from '../catalogue.ts'
 import { EventStream } from './event-stream.ts'
 
@@ -67,15 +67,15 @@ export class SseConnection extends EventStream implements Transport {
 
 // ---- messages
 
-export type Message = { jsonrpc?: unknown; id?: unknown; method?: unknown; params?: unknown }
+export type McpMessage = { jsonrpc?: unknown; id?: unknown; method?: unknown; params?: unknown }
 
-export interface Call {
+export interface ToolCallMessage {
   id: RequestId
   params: { name: string; arguments?: Arguments }
 }
 
 /** Returns true for a well-formed `tools/call` request. The SDK refuses malformed ones. */
-export function isCall(message: Message): message is Message & Call {
+export function isToolCall(message: McpMessage): message is McpMessage & ToolCallMessage {
   const { jsonrpc, id, method, params } = message
   if (method !== 'tools/call' || jsonrpc !== '2.0' || !(typeof id === 'string' || Number.isInteger(id))) return false
   if (typeof params !== 'object' || params === null) return false
@@ -85,7 +85,7 @@ export function isCall(message: Message): message is Message & Call {
   )
 }
 
-export function parsed(message: Message): JSONRPCMessage {
+export function parseMessage(message: McpMessage): JSONRPCMessage {
   try {
     return parseJSONRPCMessage(message)
   } catch {

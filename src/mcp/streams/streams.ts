@@ -2,14 +2,14 @@ import type { Actor } from '../../auth/actor.ts'
 import { isWithinLimit } from '../../auth/limit.ts'
 import type { EventType } from '../../events/catalogue.ts'
 import type { AppEvent } from '../../events/event.ts'
-import { concerns, heard, reaches, type Watched } from '../../live/audience.ts'
-import { type Connection, Connections, type Listener, type Owner } from '../../live/connections.ts'
-import { Following } from '../../live/following.ts'
-import { MOST_QUEUED } from '../../live/limits.ts'
+import { concernsActor, isOfOwnOrganization, liveTypeOf, type WatchedResources } from '../../live/audience.ts'
+import { BusSubscription } from '../../live/hub-app.ts'
+import { MOST_QUEUED_BYTES } from '../../live/limits.ts'
+import { type Connection, type ConnectionState, type Owner, StreamConnections } from '../../live/stream-connections.ts'
 import type { App } from '../../services.ts'
-import type { Catalogue, Selection } from '../catalogue.ts'
+import type { ToolCatalogue, ToolSelection } from '../catalogue.ts'
 import { expiresSoon } from '../instructions.ts'
-import { MINE } from '../records.ts'
+import { OWN_TASKS_URI } from '../records.ts'
 
 /**
  * A change to the client's own work or token. Holds only keys and states, no stored text, which could contain
@@ -23,7 +23,7 @@ interface Status {
 }
 
 /** Sends notifications to a client; how depends on the revision of the protocol. */
-export interface Tell {
+export interface StreamNotifier {
   tools(): void
   prompts(): void
   updated(uri: string): void
@@ -31,13 +31,13 @@ export interface Tell {
   status?(status: Status, level?: 'info' | 'warning'): void
 }
 
-export interface Open extends Listener {
+export interface OpenStream extends ConnectionState {
   /** The key (`Catalogue.key`) of the list of tools that the client has. */
   key: string
-  readonly selection: Selection
-  readonly tell: Tell
+  readonly selection: ToolSelection
+  readonly tell: StreamNotifier
   /** Keys are ids of records, or `tutti://me`. */
-  readonly watched: Watched
+  readonly watched: WatchedResources
   /** The client was told that its token expires soon. */
   warned?: true
   /** The prompts that a credential which is limited to projects saw last. */
@@ -49,7 +49,7 @@ export interface Open extends Listener {
 }
 
 /** Wraps a stream that the SDK writes (`subscriptions/listen`), so that we can close it and notice its end. */
-export function relay(
+export function relayResponse(
   source: Response,
   owner: Owner,
   onEnd: (stream: Connection) => void,
@@ -90,7 +90,7 @@ export function relay(
       },
       cancel: end,
     },
-    { highWaterMark: MOST_QUEUED, size: (chunk) => chunk?.byteLength ?? 0 },
+    { highWaterMark: MOST_QUEUED_BYTES, size: (chunk) => chunk?.byteLength ?? 0 },
   )
   return { stream, response: new Response(body, { status: source.status, headers: source.headers }) }
 }
@@ -99,9 +99,9 @@ export function relay(
  * Notifies open MCP streams of changes to their tools, prompts and watched resources. Like the hub, it follows the
  * event log, so that a revocation takes effect before any event that was committed after it.
  */
-export class Streams {
-  readonly #open: Connections<Connection, Open>
-  readonly #following: Following
+export class McpStreams {
+  readonly #open: StreamConnections<Connection, OpenStream>
+  readonly #following: BusSubscription
   /** Streams that are being opened. */
   #opening = 0
   /** Ends the presence of each stream's agent. */
@@ -109,31 +109,31 @@ export class Streams {
 
   constructor(
     private readonly app: Pick<App, 'auth' | 'bus' | 'driver' | 'events'>,
-    private readonly catalogue: Catalogue,
-    private readonly seesPrompts: (actor: Actor, selection: Selection) => boolean,
+    private readonly catalogue: ToolCatalogue,
+    private readonly seesPrompts: (actor: Actor, selection: ToolSelection) => boolean,
     /** Whether the caller may read, now, what the event is about. */
     private readonly mayHear: (actor: Actor, event: AppEvent) => Promise<boolean>,
     /** Returns the names of the prompts that the caller sees, in one text. */
     private readonly promptNames: (actor: Actor) => Promise<string>,
     /** Removes watched addresses that are no longer readable; never rejects. */
-    private readonly recheck: (open: Open) => Promise<void>,
+    private readonly recheck: (open: OpenStream) => Promise<void>,
     /** Shows others that the caller's agent is there, until the result is called. */
     private readonly appear: (actor: Actor) => () => void,
   ) {
-    this.#open = new Connections(app.auth, app.events, (open, wasUnsure) => this.#onRights(open, wasUnsure))
-    this.#following = new Following(app, { batch: ({ rows }) => this.#onBatch(rows) })
+    this.#open = new StreamConnections(app.auth, app.events, (open, wasUnsure) => this.#onRights(open, wasUnsure))
+    this.#following = new BusSubscription(app, { batch: ({ rows }) => this.#onBatch(rows) })
   }
 
   get size(): number {
     return this.#open.size
   }
 
-  of(stream: Connection): Open | undefined {
+  of(stream: Connection): OpenStream | undefined {
     return this.#open.get(stream)
   }
 
   requireRoom(owner: Owner): void {
-    this.#open.requireRoom(owner)
+    this.#open.requireSlot(owner)
   }
 
   reserve(owner: Owner): Disposable {
@@ -157,9 +157,15 @@ export class Streams {
   }
 
   /** Call `follow` before. */
-  add(stream: Connection, actor: Actor, selection: Selection, tell: Tell, watched: Watched = new Map()): Open {
+  add(
+    stream: Connection,
+    actor: Actor,
+    selection: ToolSelection,
+    tell: StreamNotifier,
+    watched: WatchedResources = new Map(),
+  ): OpenStream {
     const key = this.catalogue.key(actor, selection)
-    const open: Open = { key, selection, actor, lookedAt: Date.now(), tell, watched }
+    const open: OpenStream = { key, selection, actor, checkedAt: Date.now(), tell, watched }
     if (actor.projects && this.seesPrompts(actor, selection)) open.prompts = this.#listPrompts(actor)
     this.#open.add(stream, open)
     this.#seen.set(stream, this.appear(actor))
@@ -186,14 +192,14 @@ export class Streams {
   async #onBatch(rows: readonly AppEvent[]): Promise<void> {
     await this.#open.renew(rows)
     for (const event of rows) {
-      const type = heard(this.app.events, event)
+      const type = liveTypeOf(this.app.events, event)
       if (type) this.#onEvent(event, type)
     }
   }
 
   #onEvent(event: AppEvent, type: EventType): void {
     for (const [stream, open] of this.#open) {
-      if (!reaches(event, open.actor)) continue
+      if (!isOfOwnOrganization(event, open.actor)) continue
       if (type.changes === 'prompts' && this.seesPrompts(open.actor, open.selection)) {
         if (open.actor.projects) this.#tellLimited(open, event)
         else open.tell.prompts()
@@ -202,7 +208,7 @@ export class Streams {
       const isOfProject = type.changes === 'visibility' && isWithinLimit(open.actor, event.projectId)
       if (open.prompts && isOfProject) this.#tellLimited(open)
       if (type.changes === 'visibility') this.#check(open)
-      const isOwnWork = stream.owner.credentialId !== event.credentialId && concerns(event, open.actor)
+      const isOwnWork = stream.owner.credentialId !== event.credentialId && concernsActor(event, open.actor)
       if (isOwnWork || (event.subjectId && open.watched.has(event.subjectId)))
         open.telling = (open.telling ?? Promise.resolve()).then(() => this.#tell(open, event, isOwnWork && type))
     }
@@ -213,7 +219,7 @@ export class Streams {
    * visible, so the list is compared too. Each event is compared with the list that the previous one read: otherwise a
    * skill that is created and deleted at once could stay in the client's list.
    */
-  #tellLimited(open: Open, ofSkill?: AppEvent): void {
+  #tellLimited(open: OpenStream, ofSkill?: AppEvent): void {
     const before = open.prompts
     const compare = async (): Promise<string> => {
       const known = await before
@@ -228,16 +234,16 @@ export class Streams {
   #listPrompts = (actor: Actor): Promise<string> => this.promptNames(actor).catch(() => '')
 
   /** Notifies a client of a change, if the client may read the record. Sends nothing if that cannot be checked. */
-  async #tell(open: Open, event: AppEvent, ownWork: EventType | false): Promise<void> {
+  async #tell(open: OpenStream, event: AppEvent, ownWork: EventType | false): Promise<void> {
     await open.ready
     if (open.isUnsure || !(await this.mayHear(open.actor, event).catch(() => false))) return
     this.#updated(open, event.subjectId)
     if (!ownWork) return
-    for (const uri of open.watched.get(MINE) ?? []) open.tell.updated(uri)
+    for (const uri of open.watched.get(OWN_TASKS_URI) ?? []) open.tell.updated(uri)
     open.tell.status?.(statusOf(event, ownWork))
   }
 
-  #updated(open: Open, subjectId: string | null): void {
+  #updated(open: OpenStream, subjectId: string | null): void {
     if (!subjectId || !open.watched.has(subjectId)) return
     const tell = () => {
       for (const uri of open.watched.get(subjectId) ?? []) open.tell.updated(uri)
@@ -246,7 +252,7 @@ export class Streams {
     else tell()
   }
 
-  #check(open: Open): void {
+  #check(open: OpenStream): void {
     if (open.watched.size === 0) return
     const checking = (open.checking ?? Promise.resolve())
       .then(() => this.recheck(open))
@@ -257,12 +263,12 @@ export class Streams {
   }
 
   /** Notifies a client about everything it watches, after a time without notifications. */
-  #catchUp(open: Open): void {
+  #catchUp(open: OpenStream): void {
     this.#check(open)
     for (const subject of [...open.watched.keys()]) this.#updated(open, subject)
   }
 
-  #onRights(open: Open, wasUnsure: boolean): void {
+  #onRights(open: OpenStream, wasUnsure: boolean): void {
     this.#warn(open)
     if (wasUnsure) this.#catchUp(open)
     const key = this.catalogue.key(open.actor, open.selection)
@@ -274,11 +280,11 @@ export class Streams {
   }
 
   /** Warns a client once per connection that its token expires within a week. Runs at the start and every minute. */
-  #warn(open: Open): void {
+  #warn(open: OpenStream): void {
     const { expiresAt } = open.actor
     if (open.warned || !expiresSoon(expiresAt)) return
     open.warned = true
-    const status = { event: 'mcp_token.expiring', uri: MINE, status: `expires at ${expiresAt}`, by: 'Tutti' }
+    const status = { event: 'mcp_token.expiring', uri: OWN_TASKS_URI, status: `expires at ${expiresAt}`, by: 'Tutti' }
     open.tell.status?.(status, 'warning')
   }
 }

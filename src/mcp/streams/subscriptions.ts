@@ -8,37 +8,42 @@ import {
 import { contextOf } from '../../action.ts'
 import type { Actor } from '../../auth/actor.ts'
 import type { AppEvent } from '../../events/event.ts'
-import { unwatch, watch } from '../../live/audience.ts'
-import { lookUp } from '../../records/readable.ts'
+import { unwatchResource, watchResource } from '../../live/audience.ts'
+import { readVisible } from '../../records/readable.ts'
 import type { App } from '../../services.ts'
 import { logError, toAppError } from '../../thrown.ts'
 import { listPrompts } from '../hooks.ts'
-import type { Asking, Offer } from '../offer.ts'
-import { authInfoOf, type Caller } from '../protocol.ts'
-import type { Requests } from '../requests.ts'
-import type { Message } from './sse.ts'
-import { type Open, relay, type Streams, type Tell } from './streams.ts'
+import { authInfoOf, type ToolCaller } from '../protocol.ts'
+import type { McpRequests } from '../requests.ts'
+import type { McpCaller, ResourcesAndPrompts } from '../resources-and-prompts.ts'
+import type { McpMessage } from './sse.ts'
+import { type McpStreams, type OpenStream, relayResponse, type StreamNotifier } from './streams.ts'
 
 /** The parts of the MCP server that subscriptions need. */
 interface Surroundings {
-  offer: Offer
-  requests: Requests
-  streams: Streams
+  offer: ResourcesAndPrompts
+  requests: McpRequests
+  streams: McpStreams
   factory: McpServerFactory
   options: { keepAliveMs: number; onerror: (error: Error) => void }
-  asking(caller: Caller): Asking
+  asking(caller: ToolCaller): McpCaller
 }
 
 /**
  * Serves `subscriptions/listen` of 2026-07-28. Each stream has its own source of events, so that none receives what
  * only another token may see.
  */
-export async function listen(on: Surroundings, request: Request, message: Message, caller: Caller): Promise<Response> {
+export async function openSubscription(
+  on: Surroundings,
+  request: Request,
+  message: McpMessage,
+  caller: ToolCaller,
+): Promise<Response> {
   using _following = await on.streams.follow()
   // The client has disconnected, so no slot is reserved.
   if (request.signal.aborted) return new Response(null, { status: 499 })
   using _place = on.streams.reserve(caller.owner)
-  const watched: Open['watched'] = new Map()
+  const watched: OpenStream['watched'] = new Map()
   const parsedBody = await readable(on, message, caller, watched)
   let publish: ((event: ServerEvent) => void) | undefined
   const bus: ServerEventBus = {
@@ -55,8 +60,8 @@ export async function listen(on: Surroundings, request: Request, message: Messag
     parsedBody,
   })
   if (!response.body || !response.headers.get('content-type')?.startsWith('text/event-stream')) return response
-  const relayed = relay(response, caller.owner, (stream) => on.streams.delete(stream))
-  const tell: Tell = {
+  const relayed = relayResponse(response, caller.owner, (stream) => on.streams.delete(stream))
+  const tell: StreamNotifier = {
     tools: () => publish?.({ kind: 'tools_list_changed' }),
     prompts: () => publish?.({ kind: 'prompts_list_changed' }),
     updated: (uri) => publish?.({ kind: 'resource_updated', uri }),
@@ -70,10 +75,10 @@ export async function listen(on: Surroundings, request: Request, message: Messag
 /** Returns the message with only the resources that the caller may read; the client is then told which they are. */
 async function readable(
   on: Surroundings,
-  message: Message,
-  caller: Caller,
-  watched: Open['watched'],
-): Promise<Message> {
+  message: McpMessage,
+  caller: ToolCaller,
+  watched: OpenStream['watched'],
+): Promise<McpMessage> {
   const params = message.params as { notifications?: { resourceSubscriptions?: unknown } } | undefined
   const wanted = params?.notifications?.resourceSubscriptions
   if (!Array.isArray(wanted) || !wanted.every((uri) => typeof uri === 'string')) return message
@@ -81,7 +86,7 @@ async function readable(
   for (const uri of wanted) {
     on.requests.count(caller)
     try {
-      watch(watched, await on.offer.subject(uri, on.asking(caller)), uri)
+      watchResource(watched, await on.offer.subject(uri, on.asking(caller)), uri)
       resourceSubscriptions.push(uri)
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error
@@ -94,14 +99,16 @@ async function readable(
  * Returns whether the caller may read, now, what an event is about. A credential that is limited to projects also reads
  * a few records of its team that belong to no project: skills that its projects name, and its own agent.
  */
-export async function mayHear(app: App, actor: Actor, event: AppEvent): Promise<boolean> {
+export async function mayReceive(app: App, actor: Actor, event: AppEvent): Promise<boolean> {
   const { audience } = app.live
   await audience.projects.load([event.projectId])
-  if (audience.hears(actor, event).shared) return true
+  if (audience.accessTo(actor, event).shared) return true
   const isOfTeam = actor.projects && event.projectId === null
   const record = isOfTeam ? app.records.find(audience.typeOf(event)?.kind ?? '') : undefined
   if (!record || event.subjectId === null) return false
-  const seen = await lookUp(contextOf(app, actor), record.kind, [event.subjectId], ({ table }) => ({ id: table.id }))
+  const seen = await readVisible(contextOf(app, actor), record.kind, [event.subjectId], ({ table }) => ({
+    id: table.id,
+  }))
   return seen.length > 0
 }
 
@@ -110,11 +117,15 @@ export const promptNames = async (app: App, actor: Actor): Promise<string> =>
   JSON.stringify(await listPrompts.call(contextOf(app, actor), {}))
 
 /** Removes from what a stream watches the resources that its token may no longer read. */
-export async function recheck(app: App, offer: Offer, { actor, selection, watched }: Open): Promise<void> {
-  const who: Asking = { ctx: contextOf(app, actor), actor, selection }
+export async function dropUnreadable(
+  app: App,
+  offer: ResourcesAndPrompts,
+  { actor, selection, watched }: OpenStream,
+): Promise<void> {
+  const who: McpCaller = { ctx: contextOf(app, actor), actor, selection }
   for (const uri of [...watched.values()].flatMap((uris) => [...uris]))
     await offer.subject(uri, who).catch((error: unknown) => {
-      unwatch(watched, uri)
+      unwatchResource(watched, uri)
       // If the check itself failed, the stream stops watching too; the client can read the record again.
       if (!(error instanceof ProtocolError)) logError(app.log, toAppError(error), { uri })
     })

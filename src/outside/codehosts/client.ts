@@ -1,25 +1,25 @@
 import { AppError } from '../../errors.ts'
 import { visibleText } from '../../text/text.ts'
-import { type Outbound, TooLarge } from '../outbound.ts'
-import { type HostAddress, saveToken } from './host-address.ts'
+import { type Outbound, ResponseTooLarge } from '../outbound.ts'
+import { type HostAddress, saveTokenStep } from './host-address.ts'
 
 /**
  * Talks to a code host of any provider. Requests are limited in time and size; errors are in our words and contain no
  * token.
  */
-export interface Client {
+export interface CodeHostClient {
   readonly place: HostAddress
   readonly signedIn: boolean
   /** `allow`: statuses besides success that the caller handles. */
-  ask(method: Method, path: string, options?: { body?: object; allow?: readonly number[] }): Promise<Answer>
+  ask(method: Method, path: string, options?: { body?: object; allow?: readonly number[] }): Promise<HostResponse>
   /** Returns the host's own error text. */
-  words(answer: Answer): string
+  errorText(answer: HostResponse): string
   /** The error for a response that violates the host's API. */
-  garbled(): AppError
+  invalidResponse(): AppError
 }
 
 export type Method = 'GET' | 'POST' | 'PUT'
-export interface Answer {
+export interface HostResponse {
   status: number
   body: unknown
 }
@@ -30,7 +30,7 @@ interface Raw {
   body: Buffer
 }
 
-export interface Manners {
+export interface ClientOptions {
   /** The header that carries a token. */
   authorization(token: string): Record<string, string>
   headers: Record<string, string>
@@ -45,10 +45,10 @@ const REDIRECTS = 3
 export function createClient(
   app: { readonly outbound: Outbound },
   place: HostAddress,
-  manners: Manners,
+  manners: ClientOptions,
   token: string | undefined,
   deadline: AbortSignal,
-): Client {
+): CodeHostClient {
   const host = new URL(place.base).host
   const headers = {
     accept: 'application/json',
@@ -61,17 +61,17 @@ export function createClient(
   return {
     place,
     signedIn: token !== undefined,
-    garbled,
-    words: ({ status, body }) => wordsOf(body, token) || `status ${status}`,
+    invalidResponse: garbled,
+    errorText: ({ status, body }) => wordsOf(body, token) || `status ${status}`,
     async ask(method, path, { body, allow = [] } = {}) {
       const request = {
         method,
         headers: body ? { ...headers, 'content-type': 'application/json' } : headers,
         body: body && JSON.stringify(body),
       }
-      const raw = await send(app, place, path, request, deadline)
+      const raw = await sendRequest(app, place, path, request, deadline)
       const ok = raw.status >= 200 && raw.status < 300
-      const parsed = parse(raw.body)
+      const parsed = parseBody(raw.body)
       if (ok && parsed === undefined) throw garbled()
       if (ok || allow.includes(raw.status)) return { status: raw.status, body: parsed }
       throw refusal(host, place.provider, manners.scopes, token, raw, parsed)
@@ -85,7 +85,7 @@ interface Sent {
   body?: string
 }
 
-async function send(
+async function sendRequest(
   app: { readonly outbound: Outbound },
   { base, api, trusted }: HostAddress,
   path: string,
@@ -116,7 +116,7 @@ async function toOperators(host: string, first: string, request: Sent, signal: A
       return {
         status: answer.status,
         header: (name) => answer.headers.get(name) ?? undefined,
-        body: await bounded(host, answer),
+        body: await readBounded(host, answer),
       }
     await answer.body?.cancel()
     const next = URL.parse(location, url.href)
@@ -130,18 +130,18 @@ async function toOperators(host: string, first: string, request: Sent, signal: A
   }
 }
 
-async function bounded(host: string, answer: Response): Promise<Buffer> {
+async function readBounded(host: string, answer: Response): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.length
-    if (size > MOST_BYTES) throw new TooLarge(host, MOST_BYTES)
+    if (size > MOST_BYTES) throw new ResponseTooLarge(host, MOST_BYTES)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
 }
 
-function parse(body: Buffer): unknown {
+function parseBody(body: Buffer): unknown {
   try {
     return body.length === 0 ? null : JSON.parse(body.toString('utf8'))
   } catch {
@@ -168,7 +168,7 @@ function refusal(
   raw: Raw,
   body: unknown,
 ): AppError {
-  const next = [saveToken(provider)]
+  const next = [saveTokenStep(provider)]
   const said = wordsOf(body, token)
   const why = said ? ` It says: ${JSON.stringify(said)}.` : ''
   const { status } = raw

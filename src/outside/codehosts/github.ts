@@ -1,31 +1,31 @@
 import { AppError } from '../../errors.ts'
-import { TooLarge } from '../outbound.ts'
-import type { Client } from './client.ts'
+import { ResponseTooLarge } from '../outbound.ts'
+import type { CodeHostClient } from './client.ts'
 import {
+  cleanLine,
+  cleanLines,
   type Fields,
   fieldsOf,
   type HostProvider,
-  hostedOf,
-  issueFrom,
-  line,
-  linesOf,
-  listOf,
   MOST_PATHS,
-  momentOf,
-  needed,
-  numberOf,
   type RemoteFiles,
   type RemotePulls,
   type RemoteRepository,
   type RemoteSource,
+  type RepositoryTarget,
+  readIssue,
+  readList,
+  readNumber,
+  readRepository,
+  readSha,
+  readTime,
+  readTreeFile,
+  repositoryTarget,
+  requireValue,
   type Slug,
-  shaOf,
-  type Target,
   type TreeFile,
-  targetOf,
-  treeFile,
 } from './host.ts'
-import { fileName } from './host-address.ts'
+import { requireSafePath } from './host-address.ts'
 import type { Commit, Hosted, Pull } from './schema.ts'
 
 /** What Gitea does differently; the rest of its API is like GitHub's. */
@@ -35,8 +35,8 @@ export interface Dialect {
   pullPath: string
   commitPath: (ref: string) => string
   /** Finds an open pull request by its branches. */
-  existing: (client: Client, root: string, head: string, base: string) => Promise<unknown>
-  makeBranch: (client: Client, root: string, name: string, from: string) => Promise<void>
+  existing: (client: CodeHostClient, root: string, head: string, base: string) => Promise<unknown>
+  makeBranch: (client: CodeHostClient, root: string, name: string, from: string) => Promise<void>
   /** The query for a page of all files of a commit. */
   treePage: (page: number) => string
   /** Where the pages of a commit's files begin, and how they name lines. */
@@ -50,50 +50,53 @@ export interface Dialect {
 const BRANCHES = 200
 const MINE = 100
 const PULLS = 50
-export const enc = encodeURIComponent
+export const encodePart = encodeURIComponent
 
 const dialect: Dialect = {
   perPage: (count, page) => `per_page=${count}&page=${page}`,
   pageSize: 100,
   pullPath: 'pull',
-  commitPath: (ref) => `/commits/${enc(ref)}`,
+  commitPath: (ref) => `/commits/${encodePart(ref)}`,
   async existing(client, root, head, base) {
     const owner = decodeURIComponent(root.split('/')[2] as string)
     const from = head.includes(':') ? head : `${owner}:${head}`
-    const { body } = await client.ask('GET', `${root}/pulls?state=open&head=${enc(from)}&base=${enc(base)}`)
-    return listOf(client, body)[0]
+    const { body } = await client.ask(
+      'GET',
+      `${root}/pulls?state=open&head=${encodePart(from)}&base=${encodePart(base)}`,
+    )
+    return readList(client, body)[0]
   },
   async makeBranch(client, root, name, from) {
-    const { body } = await client.ask('GET', `${root}/git/ref/heads/${paths(from)}`)
-    const sha = shaOf(client, fieldsOf(fieldsOf(body).object).sha)
+    const { body } = await client.ask('GET', `${root}/git/ref/heads/${encodePath(from)}`)
+    const sha = readSha(client, fieldsOf(fieldsOf(body).object).sha)
     const made = await client.ask('POST', `${root}/git/refs`, {
       body: { ref: `refs/heads/${name}`, sha },
       allow: [422],
     })
-    if (made.status === 422 && !/already exists/i.test(client.words(made)))
-      throw new AppError('conflict', `The branch ${name} cannot be created: ${client.words(made)}.`)
+    if (made.status === 422 && !/already exists/i.test(client.errorText(made)))
+      throw new AppError('conflict', `The branch ${name} cannot be created: ${client.errorText(made)}.`)
   },
   treePage: () => 'recursive=1',
-  filePath: (path, ref, from, to) => `blob/${enc(ref)}/${paths(path)}#L${from}-L${to}`,
+  filePath: (path, ref, from, to) => `blob/${encodePart(ref)}/${encodePath(path)}#L${from}-L${to}`,
   createWith: 'PUT',
   takesRunNumbers: true,
 }
 
 /** Keeps slashes, which branches and files contain. */
-export const paths = (path: string): string => path.split('/').map(enc).join('/')
+export const encodePath = (path: string): string => path.split('/').map(encodePart).join('/')
 
 export const githubLike = (d: Dialect) => ({
-  async mine(client: Client): Promise<Hosted[]> {
+  async listRepositories(client: CodeHostClient): Promise<Hosted[]> {
     const found: Hosted[] = []
     for (let page = 1; found.length < MINE; page++) {
       const { body } = await client.ask('GET', `/user/repos?sort=pushed&${d.perPage(d.pageSize, page)}`)
-      const rows = listOf(client, body)
-      found.push(...rows.map((row) => hosted(client, row)))
+      const rows = readList(client, body)
+      found.push(...rows.map((row) => githubRepository(client, row)))
       if (rows.length < d.pageSize) break
     }
     return found.slice(0, MINE)
   },
-  at: (client: Client, slug: Slug): RemoteRepository => remote(client, slug, d),
+  openRepository: (client: CodeHostClient, slug: Slug): RemoteRepository => remote(client, slug, d),
 })
 
 export const github: HostProvider = {
@@ -103,40 +106,44 @@ export const github: HostProvider = {
   ...githubLike(dialect),
 }
 
-const hosted = (client: Client, row: Fields): Hosted =>
-  hostedOf(client, row.full_name, { private: row.private === true, defaultBranch: row.default_branch })
+const githubRepository = (client: CodeHostClient, row: Fields): Hosted =>
+  readRepository(client, row.full_name, { private: row.private === true, defaultBranch: row.default_branch })
 
-function remote(client: Client, slug: Slug, d: Dialect): RemoteRepository {
-  const target = targetOf(client, slug, `/repos/${enc(slug.owner)}/${enc(slug.name)}`)
+function remote(client: CodeHostClient, slug: Slug, d: Dialect): RemoteRepository {
+  const target = repositoryTarget(client, slug, `/repos/${encodePart(slug.owner)}/${encodePart(slug.name)}`)
   return { ...source(target, d), ...pullRequests(target, d), ...files(target, d) }
 }
 
-const source = (target: Target, d: Dialect): RemoteSource => ({
+const source = (target: RepositoryTarget, d: Dialect): RemoteSource => ({
   ...sourceOf(target, d),
   async issues({ page, since }) {
     const { client, get } = target
-    const from = since ? `&since=${enc(since)}` : ''
+    const from = since ? `&since=${encodePart(since)}` : ''
     const asked = `state=all&type=issues&sort=updated&direction=asc&${d.perPage(d.pageSize, page)}${from}`
-    const rows = listOf(client, (await get(`/issues?${asked}`)).body)
+    const rows = readList(client, (await get(`/issues?${asked}`)).body)
     const items = rows.filter((row) => !row.pull_request)
     return {
-      items: items.map((row) => issueFrom(target, 'issues', row, fieldsOf(row.user))),
+      items: items.map((row) => readIssue(target, 'issues', row, fieldsOf(row.user))),
       more: rows.length === d.pageSize,
     }
   },
 })
 
-const sourceOf = ({ client, get }: Target, d: Dialect): Omit<RemoteSource, 'issues'> => ({
+const sourceOf = ({ client, get }: RepositoryTarget, d: Dialect): Omit<RemoteSource, 'issues'> => ({
   async facts() {
     const { body } = await get('')
     const row = fieldsOf(body)
-    return { ...hosted(client, row), language: line(row.language, 50), topics: linesOf(row.topics, 50, 50) }
+    return {
+      ...githubRepository(client, row),
+      language: cleanLine(row.language, 50),
+      topics: cleanLines(row.topics, 50, 50),
+    }
   },
   async branches() {
     const names: string[] = []
     for (let page = 1; names.length < BRANCHES; page++) {
-      const rows = listOf(client, (await get(`/branches?${d.perPage(d.pageSize, page)}`)).body)
-      names.push(...rows.map((row) => needed(client, line(row.name, 250))))
+      const rows = readList(client, (await get(`/branches?${d.perPage(d.pageSize, page)}`)).body)
+      names.push(...rows.map((row) => requireValue(client, cleanLine(row.name, 250))))
       if (rows.length < d.pageSize) break
     }
     return names.slice(0, BRANCHES)
@@ -148,10 +155,10 @@ const sourceOf = ({ client, get }: Target, d: Dialect): Omit<RemoteSource, 'issu
     const { message, author } = fieldsOf(commit)
     const { name: by, date } = fieldsOf(author)
     return {
-      sha: shaOf(client, sha),
-      title: line(String(message ?? '').split('\n')[0], 200) ?? '',
-      author: line(by, 100),
-      at: momentOf(date),
+      sha: readSha(client, sha),
+      title: cleanLine(String(message ?? '').split('\n')[0], 200) ?? '',
+      author: cleanLine(by, 100),
+      at: readTime(date),
     }
   },
   async run(id) {
@@ -164,12 +171,12 @@ const sourceOf = ({ client, get }: Target, d: Dialect): Omit<RemoteSource, 'issu
   },
 })
 
-function pullRequests(target: Target, d: Dialect): RemotePulls {
+function pullRequests(target: RepositoryTarget, d: Dialect): RemotePulls {
   const { client, root, get } = target
   const pullOf = (value: unknown): Pull => pullFrom(target, d, value)
   return {
     pulls: async () =>
-      listOf(client, (await get(`/pulls?state=open&${d.perPage(PULLS, 1)}`)).body)
+      readList(client, (await get(`/pulls?state=open&${d.perPage(PULLS, 1)}`)).body)
         .slice(0, PULLS)
         .map(pullOf),
     hasPull: async (number) => (await get(`/pulls/${number}`, [404])).status < 300,
@@ -183,7 +190,7 @@ function pullRequests(target: Target, d: Dialect): RemotePulls {
       if (existing) return { pull: pullOf(existing), existed: true }
       throw new AppError(
         'conflict',
-        `No pull request can be opened from ${head} to ${base}: ${client.words(made)}. Is ${head} pushed?`,
+        `No pull request can be opened from ${head} to ${base}: ${client.errorText(made)}. Is ${head} pushed?`,
       )
     },
     async askReviewers(number, reviewers) {
@@ -192,16 +199,16 @@ function pullRequests(target: Target, d: Dialect): RemotePulls {
   }
 }
 
-function pullFrom({ client, slug: { owner, name } }: Target, d: Dialect, value: unknown): Pull {
+function pullFrom({ client, slug: { owner, name } }: RepositoryTarget, d: Dialect, value: unknown): Pull {
   const row = fieldsOf(value)
-  const number = numberOf(client, row.number)
+  const number = readNumber(client, row.number)
   return {
     number,
-    title: line(row.title, 200) ?? '',
+    title: cleanLine(row.title, 200) ?? '',
     url: `${client.place.base}/${owner}/${name}/${d.pullPath}/${number}`,
-    head: needed(client, line(fieldsOf(row.head).ref, 250)),
-    base: needed(client, line(fieldsOf(row.base).ref, 250)),
-    author: line(fieldsOf(row.user).login, 100),
+    head: requireValue(client, cleanLine(fieldsOf(row.head).ref, 250)),
+    base: requireValue(client, cleanLine(fieldsOf(row.base).ref, 250)),
+    author: cleanLine(fieldsOf(row.user).login, 100),
   }
 }
 
@@ -211,12 +218,12 @@ const TREE_PAGES = 10
 const MOST_FOLDERS = 40
 const FOLDERS_AT_ONCE = 8
 
-async function treeOf({ client, get }: Target, d: Dialect, ref: string): Promise<TreeFile[]> {
+async function treeOf({ client, get }: RepositoryTarget, d: Dialect, ref: string): Promise<TreeFile[]> {
   const found: TreeFile[] = []
   for (let page = 1; page <= TREE_PAGES && found.length < MOST_PATHS; page++) {
-    const { tree, truncated } = fieldsOf((await get(`/git/trees/${enc(ref)}?${d.treePage(page)}`)).body)
-    if (!Array.isArray(tree)) throw client.garbled()
-    found.push(...tree.flatMap((row) => treeFile(fieldsOf(row))))
+    const { tree, truncated } = fieldsOf((await get(`/git/trees/${encodePart(ref)}?${d.treePage(page)}`)).body)
+    if (!Array.isArray(tree)) throw client.invalidResponse()
+    found.push(...tree.flatMap((row) => readTreeFile(fieldsOf(row))))
     if (truncated !== true || d.treePage(page) === d.treePage(page + 1)) break
   }
   return found
@@ -228,16 +235,16 @@ interface Folder {
   path: string
 }
 
-async function folderOf({ client, get }: Target, { ref, path }: Folder): Promise<[TreeFile[], Folder[]]> {
-  const { tree } = fieldsOf((await get(`/git/trees/${enc(ref)}`)).body)
-  if (!Array.isArray(tree)) throw client.garbled()
+async function folderOf({ client, get }: RepositoryTarget, { ref, path }: Folder): Promise<[TreeFile[], Folder[]]> {
+  const { tree } = fieldsOf((await get(`/git/trees/${encodePart(ref)}`)).body)
+  if (!Array.isArray(tree)) throw client.invalidResponse()
   const rows = tree.map(fieldsOf).map((row): Fields => ({ ...row, path: `${path}${row.path}` }))
   const inside = rows.filter(({ type }) => type === 'tree')
-  return [rows.flatMap(treeFile), inside.map((row) => ({ ref: shaOf(client, row.sha), path: `${row.path}/` }))]
+  return [rows.flatMap(readTreeFile), inside.map((row) => ({ ref: readSha(client, row.sha), path: `${row.path}/` }))]
 }
 
 /** Reads a commit with very many files folder by folder, those at the top first, as far as the limits allow. */
-async function treeByFolders(target: Target, ref: string): Promise<TreeFile[]> {
+async function treeByFolders(target: RepositoryTarget, ref: string): Promise<TreeFile[]> {
   const found: TreeFile[] = []
   const waiting: Folder[] = [{ ref, path: '' }]
   for (let asked = 0; waiting.length > 0 && asked < MOST_FOLDERS && found.length < MOST_PATHS; ) {
@@ -251,10 +258,10 @@ async function treeByFolders(target: Target, ref: string): Promise<TreeFile[]> {
   return found
 }
 
-const files = (target: Target, d: Dialect): RemoteFiles => ({
+const files = (target: RepositoryTarget, d: Dialect): RemoteFiles => ({
   tree: async (ref) => {
     const found = await treeOf(target, d, ref).catch((error: unknown) => {
-      if (error instanceof TooLarge) return treeByFolders(target, ref)
+      if (error instanceof ResponseTooLarge) return treeByFolders(target, ref)
       throw error
     })
     return found.slice(0, MOST_PATHS)
@@ -262,20 +269,20 @@ const files = (target: Target, d: Dialect): RemoteFiles => ({
   ...contentsOf(target, d),
 })
 
-const contentsOf = ({ client, slug, root, get }: Target, d: Dialect): Omit<RemoteFiles, 'tree'> => ({
+const contentsOf = ({ client, slug, root, get }: RepositoryTarget, d: Dialect): Omit<RemoteFiles, 'tree'> => ({
   fileUrl: (path, ref, from, to) =>
     `${client.place.base}/${slug.owner}/${slug.name}/${d.filePath(path, ref, from, to)}`,
   branch: (branch, from) => d.makeBranch(client, root, branch, from),
   async file(path, ref) {
-    const { status, body } = await get(`/contents/${paths(fileName(path))}?ref=${enc(ref)}`, [404])
+    const { status, body } = await get(`/contents/${encodePath(requireSafePath(path))}?ref=${encodePart(ref)}`, [404])
     if (status === 404) return undefined
     const { type, encoding, content, sha } = fieldsOf(body)
     if (type !== 'file' || encoding !== 'base64' || typeof content !== 'string')
       throw new AppError('conflict', `${path} already exists and is not a plain file. Move it away first.`)
-    return { content: Buffer.from(content, 'base64').toString('utf8'), id: shaOf(client, sha) }
+    return { content: Buffer.from(content, 'base64').toString('utf8'), id: readSha(client, sha) }
   },
   async put(path, content, { branch, message, replaces }) {
-    await client.ask(replaces ? 'PUT' : d.createWith, `${root}/contents/${paths(fileName(path))}`, {
+    await client.ask(replaces ? 'PUT' : d.createWith, `${root}/contents/${encodePath(requireSafePath(path))}`, {
       body: {
         message,
         branch,

@@ -12,7 +12,7 @@ export interface HostAddress {
   trusted: boolean
 }
 
-export const baseOf = (address: string): string => {
+export const normalizeBase = (address: string): string => {
   const { origin, pathname } = new URL(address)
   return origin + pathname.replace(/\/+$/, '')
 }
@@ -27,34 +27,34 @@ const apis: Record<CodeHost, (base: string) => string> = {
 type Settings = Pick<Config, 'CODEHOST_PROVIDER' | 'CODEHOST_URL' | 'CODEHOST_API_URL' | 'sources'>
 
 /** The host that the operator configured. Default: GitHub. */
-export function operators({
+export function operatorHost({
   CODEHOST_PROVIDER: provider,
   CODEHOST_URL,
   CODEHOST_API_URL,
   sources,
 }: Settings): HostAddress {
-  const base = baseOf(CODEHOST_URL)
-  const api = sources.CODEHOST_API_URL === 'default' ? apis[provider](base) : baseOf(CODEHOST_API_URL)
+  const base = normalizeBase(CODEHOST_URL)
+  const api = sources.CODEHOST_API_URL === 'default' ? apis[provider](base) : normalizeBase(CODEHOST_API_URL)
   return { provider, base, api, trusted: sources.CODEHOST_URL !== 'default' }
 }
 
 export function hostAddress(config: Settings, { provider, base }: Pick<HostAddress, 'provider' | 'base'>): HostAddress {
-  const own = operators(config)
+  const own = operatorHost(config)
   return own.provider === provider && own.base === base
     ? own
     : { provider, base, api: apis[provider](base), trusted: false }
 }
 
 /** The default host of a provider. Gitea has none: a token must not go to a stranger's host by mistake. */
-export function usualBase(config: Settings, provider: CodeHost): string | undefined {
-  const own = operators(config)
+export function defaultBase(config: Settings, provider: CodeHost): string | undefined {
+  const own = operatorHost(config)
   if (own.provider === provider) return own.base
   return { github: GITHUB, gitlab: 'https://gitlab.com', gitea: undefined }[provider]
 }
 
 // ---- how people name a repository
 
-export interface Named {
+export interface RepositoryName {
   place: HostAddress
   owner: string
   name: string
@@ -65,7 +65,11 @@ const segment = /^(?!\.{1,2}$)[\w.-]{1,100}$/
 const scp = /^[\w.-]+@([\w.-]+):(?!\/)(.+)$/
 
 /** Parses a web or git address, or owner/name. Never repeats the input in an error: it may hold a password. */
-export function named(given: string, known: readonly HostAddress[], usual: HostAddress | undefined): Named {
+export function parseRepository(
+  given: string,
+  known: readonly HostAddress[],
+  usual: HostAddress | undefined,
+): RepositoryName {
   const text = given.trim()
   const [, sshHost, sshPath] = scp.exec(text) ?? []
   if (sshHost && sshPath) return partsOf(atHost(sshHost, known), sshPath)
@@ -87,7 +91,8 @@ export function named(given: string, known: readonly HostAddress[], usual: HostA
   }
   const host = text.split('/')[0] as string
   const there = known.filter(({ base }) => new URL(base).host === host)
-  if (there.length > 0) return named(`${new URL((there[0] as HostAddress).base).protocol}//${text}`, known, usual)
+  if (there.length > 0)
+    return parseRepository(`${new URL((there[0] as HostAddress).base).protocol}//${text}`, known, usual)
   if (!usual) throw invalid('/repo', 'Give the whole address: the host of this repository is not known.')
   return partsOf(usual, text)
 }
@@ -101,7 +106,7 @@ function atHost(host: string, known: readonly HostAddress[]): HostAddress {
   return place
 }
 
-export const saveToken = (provider: string): WayOut => ({
+export const saveTokenStep = (provider: string): WayOut => ({
   route: `PUT /api/settings/integrations/user/${provider}`,
   command: `tutti integrations create ${provider} --secret -`,
 })
@@ -111,10 +116,10 @@ const unknownHost = (host: string) =>
     '/repo',
     `${host.slice(0, 100)} is not a code host that you have connected. Save a token for it first, with settings.url.`,
     'invalid',
-    [saveToken('{github, gitea or gitlab}')],
+    [saveTokenStep('{github, gitea or gitlab}')],
   )
 
-function partsOf(place: HostAddress, path: string): Named {
+function partsOf(place: HostAddress, path: string): RepositoryName {
   const [whole = ''] = path.replace(/^\/+/, '').split('/-/')
   const all = whole.replace(/\/+$/, '').split('/')
   // GitLab nests groups; elsewhere, further parts are a page of the repository.
@@ -128,15 +133,15 @@ function partsOf(place: HostAddress, path: string): Named {
 // ---- names of files
 
 /** The only check of a file's path in a repository: relative, inside it, and none of git's own files. */
-export function isFileName(path: string): boolean {
+export function isSafePath(path: string): boolean {
   const parts = path.split('/')
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   const isOdd = path.length > 300 || /[\u0000-\u001f\u007f\\:]/.test(path)
   return !isOdd && parts.every((part) => part !== '' && part !== '.' && part !== '..' && !/^\.git[\s.]*$/i.test(part))
 }
 
-export function fileName(path: string): string {
-  if (!isFileName(path))
+export function requireSafePath(path: string): string {
+  if (!isSafePath(path))
     throw invalid('/path', 'The file must be inside the repository, with a plain path such as docs/AGENTS.md.')
   return path
 }

@@ -1,15 +1,15 @@
 import { check } from '../../check.ts'
 import { instant } from '../../schema.ts'
 import { visibleText } from '../../text/text.ts'
-import type { Answer, Client, Manners } from './client.ts'
-import { isFileName, named } from './host-address.ts'
+import type { ClientOptions, CodeHostClient, HostResponse } from './client.ts'
+import { isSafePath, parseRepository } from './host-address.ts'
 import type { Commit, Hosted, Pull } from './schema.ts'
 
 /** What a provider can do; one file each. Everything a host returns is checked here or there before it is used. */
-export interface HostProvider extends Manners {
+export interface HostProvider extends ClientOptions {
   /** Repositories that the token can access, last changed first; at most 100. */
-  mine(client: Client): Promise<Hosted[]>
-  at(client: Client, slug: Slug): RemoteRepository
+  listRepositories(client: CodeHostClient): Promise<Hosted[]>
+  openRepository(client: CodeHostClient, slug: Slug): RemoteRepository
 }
 
 export interface Slug {
@@ -17,7 +17,7 @@ export interface Slug {
   name: string
 }
 
-export interface Facts extends Omit<Hosted, 'provider'> {
+export interface RepositoryFacts extends Omit<Hosted, 'provider'> {
   language: string | null
   topics: string[]
 }
@@ -38,7 +38,7 @@ interface RemoteFile {
 export interface RemoteRepository extends RemoteSource, RemotePulls, RemoteFiles {}
 
 export interface RemoteSource {
-  facts(): Promise<Facts>
+  facts(): Promise<RepositoryFacts>
   /** Sorted by name, at most 200. */
   branches(): Promise<string[]>
   /** The latest commit of a branch, or the one with this sha; undefined if there is none. */
@@ -96,15 +96,15 @@ export interface RemoteFiles {
 }
 
 /** A repository as its host's API addresses it. */
-export interface Target {
-  client: Client
+export interface RepositoryTarget {
+  client: CodeHostClient
   slug: Slug
   /** The path of the repository; `get` takes paths below it. */
   root: string
-  get(path: string, allow?: number[]): Promise<Answer>
+  get(path: string, allow?: number[]): Promise<HostResponse>
 }
 
-export const targetOf = (client: Client, slug: Slug, root: string): Target => ({
+export const repositoryTarget = (client: CodeHostClient, slug: Slug, root: string): RepositoryTarget => ({
   client,
   slug,
   root,
@@ -112,21 +112,21 @@ export const targetOf = (client: Client, slug: Slug, root: string): Target => ({
 })
 
 /** Returns an issue; the path of its page is known, because an address from the host could lead anywhere. */
-export const issueFrom = (
-  { client, slug: { owner, name } }: Target,
+export const readIssue = (
+  { client, slug: { owner, name } }: RepositoryTarget,
   path: string,
   row: Fields,
   by: Fields,
 ): RemoteIssue => {
-  const number = numberOf(client, row.iid ?? row.number)
+  const number = readNumber(client, row.iid ?? row.number)
   const labels = Array.isArray(row.labels) ? row.labels.map((one) => fieldsOf(one).name ?? one) : []
   return {
     number,
-    title: line(row.title, 500) ?? '',
+    title: cleanLine(row.title, 500) ?? '',
     state: row.state === 'closed' ? 'closed' : 'open',
-    labels: linesOf(labels, 50, 100),
-    author: line(by.login ?? by.username, 100),
-    updatedAt: momentOf(row.updated_at),
+    labels: cleanLines(labels, 50, 100),
+    author: cleanLine(by.login ?? by.username, 100),
+    updatedAt: readTime(row.updated_at),
     url: `${client.place.base}/${owner}/${name}/${path}/${number}`,
   }
 }
@@ -138,13 +138,13 @@ export const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null ? (value as Fields) : {}
 /** The longest page we request. */
 const PAGE = 100
-export const listOf = (client: Client, value: unknown): Fields[] => {
-  if (!Array.isArray(value)) throw client.garbled()
+export const readList = (client: CodeHostClient, value: unknown): Fields[] => {
+  if (!Array.isArray(value)) throw client.invalidResponse()
   return value.slice(0, PAGE).map(fieldsOf)
 }
 
 /** Returns a text on one line, without invisible characters, cut to a length; null for anything else. */
-export function line(value: unknown, most: number): string | null {
+export function cleanLine(value: unknown, most: number): string | null {
   if (typeof value !== 'string') return null
   const clean = visibleText(value.slice(0, most * 4))
     .replace(/\s+/g, ' ')
@@ -153,14 +153,14 @@ export function line(value: unknown, most: number): string | null {
 }
 
 /** Checks the name like user input, and builds the address from it: an address from the host could lead anywhere. */
-export function hostedOf(
-  client: Client,
+export function readRepository(
+  client: CodeHostClient,
   fullName: unknown,
   rest: { private: boolean; defaultBranch: unknown },
 ): Hosted {
   const { place } = client
   try {
-    const { owner, name } = named(String(fullName), [], place)
+    const { owner, name } = parseRepository(String(fullName), [], place)
     const url = `${place.base}/${owner}/${name}`
     return {
       provider: place.provider,
@@ -168,33 +168,34 @@ export function hostedOf(
       name,
       url,
       private: rest.private,
-      defaultBranch: line(rest.defaultBranch, 250),
+      defaultBranch: cleanLine(rest.defaultBranch, 250),
     }
   } catch {
-    throw client.garbled()
+    throw client.invalidResponse()
   }
 }
 
 /** Returns a plain file of a listing; nothing for folders, and for paths that no file of ours may have. */
-export function treeFile({ path, type, size }: Fields): TreeFile[] {
-  if (typeof path !== 'string' || type !== 'blob' || !isFileName(path)) return []
+export function readTreeFile({ path, type, size }: Fields): TreeFile[] {
+  if (typeof path !== 'string' || type !== 'blob' || !isSafePath(path)) return []
   return [{ path, size: Number.isSafeInteger(size) ? (size as number) : null }]
 }
 
-export const needed = <T>(client: Client, value: T | null | undefined): T => {
-  if (value === null || value === undefined) throw client.garbled()
+export const requireValue = <T>(client: CodeHostClient, value: T | null | undefined): T => {
+  if (value === null || value === undefined) throw client.invalidResponse()
   return value
 }
-export const numberOf = (client: Client, value: unknown): number => {
-  if (!Number.isSafeInteger(value) || (value as number) < 1 || (value as number) >= 2 ** 31) throw client.garbled()
+export const readNumber = (client: CodeHostClient, value: unknown): number => {
+  if (!Number.isSafeInteger(value) || (value as number) < 1 || (value as number) >= 2 ** 31)
+    throw client.invalidResponse()
   return value as number
 }
-export const shaOf = (client: Client, value: unknown): string => {
-  if (typeof value !== 'string' || !/^[0-9a-f]{7,64}$/.test(value)) throw client.garbled()
+export const readSha = (client: CodeHostClient, value: unknown): string => {
+  if (typeof value !== 'string' || !/^[0-9a-f]{7,64}$/.test(value)) throw client.invalidResponse()
   return value
 }
 /** Returns null for anything that the database would read as another time, or not at all. */
-export const momentOf = (value: unknown): string | null =>
+export const readTime = (value: unknown): string | null =>
   check(instant(), value).length === 0 ? new Date(value as string).toISOString() : null
-export const linesOf = (value: unknown, most: number, length: number): string[] =>
-  (Array.isArray(value) ? value : []).slice(0, most).flatMap((text) => line(text, length) ?? [])
+export const cleanLines = (value: unknown, most: number, length: number): string[] =>
+  (Array.isArray(value) ? value : []).slice(0, most).flatMap((text) => cleanLine(text, length) ?? [])

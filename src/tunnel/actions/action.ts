@@ -1,5 +1,5 @@
 import type { EndState, TunnelUser } from '../frames.ts'
-import type { Machine } from '../machine.ts'
+import type { MachineConfig } from '../machine-config.ts'
 
 export const actionLimits = {
   /** Actions of one machine that run at once. */
@@ -31,10 +31,10 @@ export class ActionFailure extends Error {
 }
 
 /** One action while it runs on the machine. */
-export interface Run {
+export interface ActionRun {
   readonly id: string
   readonly user: TunnelUser
-  readonly machine: Machine
+  readonly machine: MachineConfig
   /** The environment of programs, without the credentials of the user who started the tunnel. */
   readonly env: Readonly<Record<string, string>>
   /** Fires at the time limit, and when the action is cancelled. */
@@ -42,14 +42,14 @@ export interface Run {
   /** Adds text to the output. Texts of different streams are not joined into one line. */
   print(text: string, stream?: string): void
   /** Resolves once a person at the machine has confirmed; throws if they decline or do not respond in time. */
-  confirmed(what: string): Promise<void>
+  requireConfirmation(what: string): Promise<void>
 }
 
 /** Runs an action and returns its result as JSON. Checks its parameters and `who` itself. */
-export type ActionHandler = (params: Readonly<Record<string, unknown>>, run: Run) => Promise<unknown>
+export type ActionHandler = (params: Readonly<Record<string, unknown>>, run: ActionRun) => Promise<unknown>
 
 /** A question for a person at the machine. */
-export interface Question {
+export interface ConfirmationRequest {
   id: string
   user: TunnelUser
   what: string

@@ -6,31 +6,31 @@ type Line = [n: number, text: string]
 const BATCH = 12_000
 
 /** The last lines of an action's output, so that a program that prints much neither waits nor fills the memory. */
-export class Output {
+export class ActionOutput {
   #lines: Line[] = []
   #length = 0
   #count = 0
   /** The unfinished last line of each stream. */
   readonly #rest = new Map<string, string>()
 
-  take(stream: string, text: string): void {
+  append(stream: string, text: string): void {
     const lines = ((this.#rest.get(stream) ?? '') + text).split(/\r\n|\n|\r(?!$)/)
     const rest = lines.pop() ?? ''
-    for (const line of lines) this.line(line)
+    for (const line of lines) this.appendLine(line)
     if (rest.length <= actionLimits.line) this.#rest.set(stream, rest)
     else {
       this.#rest.delete(stream)
-      this.line(rest)
+      this.appendLine(rest)
     }
   }
 
   /** Adds the unfinished lines. */
   end(): void {
-    for (const rest of this.#rest.values()) if (rest !== '') this.line(rest)
+    for (const rest of this.#rest.values()) if (rest !== '') this.appendLine(rest)
     this.#rest.clear()
   }
 
-  line(text: string): void {
+  appendLine(text: string): void {
     // Colours and other control characters are only for terminals.
     const plain = Bun.stripANSI(text).replace(/(?!\t)\p{Cc}/gu, '')
     for (let at = 0; at === 0 || at < plain.length; at += actionLimits.line)
@@ -38,7 +38,7 @@ export class Output {
   }
 
   /** Returns the lines of the next report; empty if all were reported. */
-  next(): Line[] {
+  takeBatch(): Line[] {
     const batch: Line[] = []
     for (let length = 0; this.#lines[0] && batch.length < 500; ) {
       length += this.#lines[0][1].length + 20
@@ -57,7 +57,7 @@ export class Output {
 }
 
 /** The last lines of an output, on the server. */
-export class Tail {
+export class OutputTail {
   #lines: string[] = []
   #length = 0
   #isCut = false

@@ -1,10 +1,10 @@
-import type { Param } from '../machine.ts'
+import type { CommandParam } from '../machine-config.ts'
 import { ActionFailure } from './action.ts'
 
-type Params = Readonly<Record<string, Param>>
+type Params = Readonly<Record<string, CommandParam>>
 
 /** Returns the argument of each given parameter; throws if one is missing, unknown or invalid. */
-export function argumentsOf(params: Params, given: Readonly<Record<string, unknown>>): Map<string, string> {
+export function commandArguments(params: Params, given: Readonly<Record<string, unknown>>): Map<string, string> {
   for (const name of Object.keys(given))
     if (!Object.hasOwn(params, name)) throw new ActionFailure('refused', `There is no parameter ${name}.`)
   const found = new Map<string, string>()
@@ -16,7 +16,7 @@ export function argumentsOf(params: Params, given: Readonly<Record<string, unkno
   return found
 }
 
-function argumentOf(name: string, param: Param, value: unknown): string {
+function argumentOf(name: string, param: CommandParam, value: unknown): string {
   const problem = problemOf(param, value)
   if (problem !== undefined) throw new ActionFailure('refused', `The parameter ${name} ${problem}.`)
   const text = String(value)
@@ -28,7 +28,7 @@ function argumentOf(name: string, param: Param, value: unknown): string {
   return text
 }
 
-function problemOf(param: Param, value: unknown): string | undefined {
+function problemOf(param: CommandParam, value: unknown): string | undefined {
   if (param.type === 'boolean') return typeof value === 'boolean' ? undefined : 'must be true or false'
   if (param.type === 'integer') return integerProblem(param, value)
   if (typeof value !== 'string') return 'must be text'
@@ -40,7 +40,7 @@ function problemOf(param: Param, value: unknown): string | undefined {
   return undefined
 }
 
-function integerProblem({ minimum, maximum }: Param, value: unknown): string | undefined {
+function integerProblem({ minimum, maximum }: CommandParam, value: unknown): string | undefined {
   if (typeof value !== 'number' || !Number.isSafeInteger(value)) return 'must be a whole number'
   if (minimum !== undefined && value < minimum) return `must be at least ${minimum}`
   if (maximum !== undefined && value > maximum) return `must be at most ${maximum}`

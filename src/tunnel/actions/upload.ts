@@ -1,7 +1,7 @@
 import type { ReadableStreamDefaultReader } from 'node:stream/web'
-import { resets } from '../frames.ts'
+import type { Traffic } from '../connected-tunnels.ts'
+import { resetCodes } from '../frames.ts'
 import type { Stream } from '../stream.ts'
-import type { Traffic } from '../switchboard.ts'
 
 export const uploadLimits = {
   /** Bytes of a body. */
@@ -48,7 +48,7 @@ export class Upload {
     const isAwaited = !stream.hasHead || stream.isRemotelyEnded
     if (!isAwaited || this.#awaitedSince === undefined || now - this.#awaitedSince < uploadLimits.idle) return
     this.isLate = true
-    stream.reset(resets.cancelled)
+    stream.reset(resetCodes.cancelled)
     this.#stop()
   }
 
@@ -70,13 +70,13 @@ export class Upload {
         if (done) break
         sent += value.length
         traffic.bytes += value.length
-        if (sent > uploadLimits.body) stream.reset(resets.tooLarge)
+        if (sent > uploadLimits.body) stream.reset(resetCodes.tooLarge)
         await stream.write(value)
       }
       stream.end()
       this.isDone = true
     } catch {
-      stream.reset(resets.cancelled)
+      stream.reset(resetCodes.cancelled)
       this.#stop()
     }
   }

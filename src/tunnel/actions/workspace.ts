@@ -1,7 +1,7 @@
 import { object, type Static, text } from '../../schema.ts'
-import { isAllowed } from '../machine.ts'
-import { ActionFailure, actionLimits, type Run } from './action.ts'
-import { start } from './process.ts'
+import { isAllowed } from '../machine-config.ts'
+import { ActionFailure, type ActionRun, actionLimits } from './action.ts'
+import { runProgram } from './run-program.ts'
 
 export const SyncWorkspace = object({ workspace: text(30, { minLength: 1 }) })
 
@@ -11,7 +11,7 @@ const git = ['git', '-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=fals
 /**
  * Updates a working copy from its upstream by fast-forward only. Fails instead of overwriting local commits or changes.
  */
-export async function syncWorkspace({ workspace }: Static<typeof SyncWorkspace>, run: Run): Promise<unknown> {
+export async function syncWorkspace({ workspace }: Static<typeof SyncWorkspace>, run: ActionRun): Promise<unknown> {
   const { machine, user } = run
   const found = Object.hasOwn(machine.workspaces ?? {}, workspace) ? machine.workspaces?.[workspace] : undefined
   if (!found || !isAllowed(found.who, user, machine.ownerId))
@@ -20,11 +20,11 @@ export async function syncWorkspace({ workspace }: Static<typeof SyncWorkspace>,
   const at = { folder: found.folder, env, ms: actionLimits.ms }
   const head = async () => {
     const lines: string[] = []
-    await start({ ...at, argv: [...git, 'rev-parse', 'HEAD'] }, { ...run, print: (text) => void lines.push(text) })
+    await runProgram({ ...at, argv: [...git, 'rev-parse', 'HEAD'] }, { ...run, print: (text) => void lines.push(text) })
     return lines.join('').trim()
   }
   const before = await head()
-  const { code } = await start({ ...at, argv: [...git, 'pull', '--ff-only', '--no-rebase', '--quiet'] }, run)
+  const { code } = await runProgram({ ...at, argv: [...git, 'pull', '--ff-only', '--no-rebase', '--quiet'] }, run)
   if (code !== 0) throw new ActionFailure('failed', `git pull ended with exit code ${code}.`, { exitCode: code })
   return { before, after: await head() }
 }

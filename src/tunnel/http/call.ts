@@ -1,9 +1,9 @@
-import { type RequestHead, type ResponseHead, resets } from '../frames.ts'
-import { methods, ofOneHop } from '../headers.ts'
-import type { Kept } from '../local.ts'
+import { type RequestHead, type ResponseHead, resetCodes } from '../frames.ts'
+import { hopByHopHeaders, tunnelMethods } from '../headers.ts'
+import type { RecordedRequest } from '../local-service.ts'
 import type { Stream } from '../stream.ts'
-import { type Caller, Line, type Lines } from './line.ts'
 import { type BadResponse, ResponseReader } from './response.ts'
+import { type ResponseConsumer, ServiceConnection, type ServiceConnectionPool } from './service-connections.ts'
 
 /** Methods of requests that can be repeated without harm. */
 const safe = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -23,21 +23,21 @@ interface Body {
  * goes to the stream. `onHead` is called with its status.
  */
 export function callHttp(
-  lines: Lines,
+  lines: ServiceConnectionPool,
   stream: Stream,
   url: string,
   onHead: (status: number) => void,
-  kept?: Kept,
+  kept?: RecordedRequest,
 ): void {
   const { method } = stream.request
-  if (!methods.has(method)) {
-    stream.reset(resets.refused)
+  if (!tunnelMethods.has(method)) {
+    stream.reset(resetCodes.refused)
     return
   }
   const body = stream.isRemotelyEnded ? undefined : { length: undefined }
   const head = headOf(stream.request, body)
   if (head === undefined) {
-    stream.reset(resets.protocol)
+    stream.reset(resetCodes.protocol)
     return
   }
   const call = new Call(lines, stream, onHead)
@@ -53,7 +53,7 @@ function headOf({ method, target, headers }: RequestHead, body: Body | undefined
   for (const [name, value] of headers) {
     if (!token.test(name) || forbidden.test(value)) return undefined
     const lower = name.toLowerCase()
-    if (ofOneHop.has(lower)) continue
+    if (hopByHopHeaders.has(lower)) continue
     if (lower === 'content-length') {
       if (length !== undefined || !/^\d{1,15}$/.test(value)) return undefined
       length = value
@@ -68,9 +68,9 @@ function headOf({ method, target, headers }: RequestHead, body: Body | undefined
 }
 
 /** One request and its response. */
-class Call implements Caller {
+class Call implements ResponseConsumer {
   reader: ResponseReader
-  #line: Line | undefined
+  #line: ServiceConnection | undefined
   #isAbandoned = false
   /** The whole request has been written. */
   #isSent: boolean
@@ -78,7 +78,7 @@ class Call implements Caller {
   #again: (() => void) | undefined
 
   constructor(
-    private readonly lines: Lines,
+    private readonly lines: ServiceConnectionPool,
     private readonly stream: Stream,
     private readonly onHead: (status: number) => void,
   ) {
@@ -93,7 +93,7 @@ class Call implements Caller {
     else void this.#connect(url, head)
   }
 
-  async sendBody(url: string, head: Buffer, body: Body, kept: Kept | undefined): Promise<void> {
+  async sendBody(url: string, head: Buffer, body: Body, kept: RecordedRequest | undefined): Promise<void> {
     const line = this.#kept(url, head)
     line?.write(head)
     const used = line ?? (await this.#connect(url, head))
@@ -101,10 +101,10 @@ class Call implements Caller {
   }
 
   /** Takes an idle connection, if the request may use it. */
-  #kept(url: string, head: Buffer): Line | undefined {
+  #kept(url: string, head: Buffer): ServiceConnection | undefined {
     const { request, isRemotelyEnded } = this.stream
     const isSafe = safe.has(request.method) && isRemotelyEnded
-    const line = this.lines.take(url, isSafe ? undefined : FRESH_MS)
+    const line = this.lines.takeIdle(url, isSafe ? undefined : FRESH_MS)
     if (!line) return undefined
     // A service may close an idle connection at any time, also while the request is sent.
     if (isSafe) this.#again = () => void this.#connect(url, head)
@@ -112,12 +112,12 @@ class Call implements Caller {
     return line
   }
 
-  async #connect(url: string, head: Buffer): Promise<Line | undefined> {
+  async #connect(url: string, head: Buffer): Promise<ServiceConnection | undefined> {
     this.#again = undefined
     this.reader = this.#newReader()
-    const line = await Line.to(url).catch(() => undefined)
+    const line = await ServiceConnection.connect(url).catch(() => undefined)
     if (!line || line.isClosed) {
-      this.stream.reset(resets.local)
+      this.stream.reset(resetCodes.local)
       return undefined
     }
     if (this.#isAbandoned) {
@@ -129,51 +129,51 @@ class Call implements Caller {
     return line
   }
 
-  #use(line: Line): void {
+  #use(line: ServiceConnection): void {
     this.#line = line
-    line.caller = this
+    line.consumer = this
   }
 
-  async #pump(line: Line, body: Body, kept: Kept | undefined): Promise<void> {
+  async #pump(line: ServiceConnection, body: Body, kept: RecordedRequest | undefined): Promise<void> {
     let left = body.length
     for (let chunk = await this.stream.read(); chunk; chunk = await this.stream.read()) {
       const { bytes } = chunk
-      kept?.add(bytes)
+      kept?.appendBody(bytes)
       if (left !== undefined) left -= bytes.length
-      if (left !== undefined && left < 0) return this.stream.reset(resets.protocol)
-      if (bytes.length > 0) await line.write(left === undefined ? chunked(bytes) : bytes)
+      if (left !== undefined && left < 0) return this.stream.reset(resetCodes.protocol)
+      if (bytes.length > 0) await line.write(left === undefined ? encodeChunk(bytes) : bytes)
     }
     // The service still waits for the rest, and would read the next request as part of it.
-    if (left !== undefined && left > 0) return this.stream.reset(resets.protocol)
+    if (left !== undefined && left > 0) return this.stream.reset(resetCodes.protocol)
     if (left === undefined) line.write(lastChunk)
     this.#isSent = true
-    this.progressed()
+    this.onProgress()
   }
 
   /** The stream has ended. If the service has not finished, its connection is closed. */
   abandon(): void {
     this.#isAbandoned = true
     const line = this.#line
-    // `progressed` will be called.
+    // `onProgress` will be called.
     if (!line || (this.reader.isDone && this.#isSent)) return
     this.#line = undefined
-    line.caller = undefined
+    line.consumer = undefined
     line.destroy()
   }
 
-  failed({ code }: BadResponse): void {
+  onFailure({ code }: BadResponse): void {
     this.#line = undefined
     const again = this.reader.hasBegun ? undefined : this.#again
     if (again && !this.#isAbandoned) again()
     else this.stream.reset(code)
   }
 
-  progressed(): void {
+  onProgress(): void {
     const line = this.#line
     if (!line || !this.reader.isDone || !this.#isSent) return
     this.#line = undefined
-    line.caller = undefined
-    if (this.reader.isReusable) this.lines.keep(line)
+    line.consumer = undefined
+    if (this.reader.isReusable) this.lines.keepIdle(line)
     else line.destroy()
   }
 
@@ -189,7 +189,7 @@ class Call implements Caller {
     try {
       this.stream.respond(head, isEnd)
     } catch {
-      this.stream.reset(resets.tooLarge)
+      this.stream.reset(resetCodes.tooLarge)
     }
   }
 
@@ -210,6 +210,6 @@ class Call implements Caller {
 
 const lastChunk = Buffer.from('0\r\n\r\n')
 
-function chunked(bytes: Uint8Array): Buffer {
+function encodeChunk(bytes: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
 }

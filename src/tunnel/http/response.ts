@@ -1,4 +1,4 @@
-import { MOST_HEAD, type ResponseHead, resets } from '../frames.ts'
+import { MOST_HEAD, type ResponseHead, resetCodes } from '../frames.ts'
 
 type Pairs = [string, string][]
 
@@ -6,7 +6,7 @@ type Pairs = [string, string][]
 export class BadResponse extends Error {
   constructor(
     message: string,
-    readonly code: typeof resets.local | typeof resets.tooLarge = resets.local,
+    readonly code: typeof resetCodes.local | typeof resetCodes.tooLarge = resetCodes.local,
   ) {
     super(message)
   }
@@ -112,9 +112,9 @@ export class ResponseReader {
 
   #head(bytes: Buffer): number {
     const end = endOfHead(bytes)
-    if ((end < 0 ? bytes.length : end) > MOST_HEAD) throw new BadResponse('the head is too large', resets.tooLarge)
+    if ((end < 0 ? bytes.length : end) > MOST_HEAD) throw new BadResponse('the head is too large', resetCodes.tooLarge)
     if (end < 0) return 0
-    const { isOld, head } = parsed(bytes.toString('latin1', 0, end))
+    const { isOld, head } = parseHead(bytes.toString('latin1', 0, end))
     // The request did not ask for an upgrade. Other 1xx responses are skipped.
     if (head.status === 101) throw new BadResponse('an upgrade that nobody asked for')
     if (head.status >= 200) this.#begin(head, isOld)
@@ -190,7 +190,7 @@ const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what a value of a header must not have
 const forbidden = /[\0-\x08\x0a-\x1f\x7f]/
 
-function parsed(text: string): { isOld: boolean; head: ResponseHead } {
+function parseHead(text: string): { isOld: boolean; head: ResponseHead } {
   const [first = '', ...lines] = text.trimEnd().split(/\r?\n/)
   const [, minor, status] = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: .*)?$/.exec(first) ?? []
   if (!status) throw new BadResponse('no status line of HTTP/1.1')
@@ -201,7 +201,7 @@ function parsed(text: string): { isOld: boolean; head: ResponseHead } {
     const value = line.slice(colon + 1).trim()
     if (colon < 1 || !token.test(name) || forbidden.test(value)) throw new BadResponse('a header is wrong')
     if (name.length > MOST_NAME || value.length > MOST_VALUE || headers.length === MOST_HEADERS)
-      throw new BadResponse('too many or too long headers', resets.tooLarge)
+      throw new BadResponse('too many or too long headers', resetCodes.tooLarge)
     headers.push([name, value])
   }
   return { isOld: minor === '0', head: { status: Number(status), headers } }

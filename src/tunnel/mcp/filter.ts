@@ -1,4 +1,4 @@
-import { type Channel, codes, failure, isRequest, type Message } from './message.ts'
+import { isRequest, type McpChannel, type RpcMessage, rpcError, rpcErrorCodes } from './message.ts'
 
 /** Methods that are allowed if `tunnel.json` lists tools. */
 const methods = new Set(['initialize', 'ping', 'tools/list', 'tools/call', 'logging/setLevel'])
@@ -14,9 +14,9 @@ export class ToolFilter {
   constructor(private readonly allowed: readonly string[] | undefined) {}
 
   /** Sends a message of the client, or returns the response that refuses it. */
-  send(message: Message, to: Channel): Message | undefined {
+  send(message: RpcMessage, to: McpChannel): RpcMessage | undefined {
     const refused = this.#refusal(message)
-    if (refused) return isRequest(message) ? failure(message.id, ...refused) : undefined
+    if (refused) return isRequest(message) ? rpcError(message.id, ...refused) : undefined
     to.send(message)
     return undefined
   }
@@ -25,7 +25,7 @@ export class ToolFilter {
    * Returns a message of the server without tools that are not allowed. Looks at the content of the result, not at its
    * request: with a repeated id, a list of tools could pass as another result.
    */
-  received(message: Message): Message {
+  filterReply(message: RpcMessage): RpcMessage {
     const { allowed } = this
     if (!allowed || message.method !== undefined || !message.result) return message
     const result = { ...message.result }
@@ -38,11 +38,11 @@ export class ToolFilter {
     return { ...message, result }
   }
 
-  #refusal({ method, params }: Message): [code: number, message: string] | undefined {
+  #refusal({ method, params }: RpcMessage): [code: number, message: string] | undefined {
     if (!this.allowed || method === undefined) return undefined
     if (method === 'tools/call' && !this.allowed.includes(String(params?.name)))
-      return [codes.params, `Unknown tool: ${String(params?.name).slice(0, 100)}`]
+      return [rpcErrorCodes.params, `Unknown tool: ${String(params?.name).slice(0, 100)}`]
     if (methods.has(method) || method.startsWith('notifications/')) return undefined
-    return [codes.unknownMethod, `Method not found: ${method.slice(0, 100)}`]
+    return [rpcErrorCodes.unknownMethod, `Method not found: ${method.slice(0, 100)}`]
   }
 }

@@ -1,6 +1,6 @@
 import { jsonObject, object, optional, text } from '../../schema.ts'
 import { ActionFailure, type ActionHandler } from '../actions/action.ts'
-import { handler } from '../actions/handlers.ts'
+import { checkedHandler } from '../actions/handlers.ts'
 import { type LocalMcp, McpRefusal } from './local-mcp.ts'
 
 const server = text(30, { minLength: 1 })
@@ -9,17 +9,17 @@ const CallTool = object({ server, tool: text(200, { minLength: 1 }), arguments: 
 
 /** The actions of local MCP servers. `LocalMcp` checks what the caller may use. */
 export const mcpHandlers = (mcp: LocalMcp): Record<string, ActionHandler> => ({
-  list_tools: handler(ListTools, ({ server: name }, { user, signal }) =>
-    told(mcp.tools(user, name, signal).then((tools) => ({ tools }))),
+  list_tools: checkedHandler(ListTools, ({ server: name }, { user, signal }) =>
+    withActionFailure(mcp.tools(user, name, signal).then((tools) => ({ tools }))),
   ),
-  call_tool: handler(CallTool, async ({ server: name, tool, arguments: args = {} }, { user, signal }) => {
-    const result = await told(mcp.call({ user, name, tool, args, signal }))
+  call_tool: checkedHandler(CallTool, async ({ server: name, tool, arguments: args = {} }, { user, signal }) => {
+    const result = await withActionFailure(mcp.call({ user, name, tool, args, signal }))
     if (result.isError === true) throw new ActionFailure('failed', 'The tool returned an error.', result)
     return result
   }),
 })
 
-const told = <T>(work: Promise<T>): Promise<T> =>
+const withActionFailure = <T>(work: Promise<T>): Promise<T> =>
   work.catch((error: unknown) => {
     if (!(error instanceof McpRefusal)) throw error
     throw new ActionFailure(error.reason === 'refused' ? 'refused' : 'failed', error.message)

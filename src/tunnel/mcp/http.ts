@@ -1,11 +1,19 @@
-import { linesOf } from '../../text/lines.ts'
-import { type Channel, type ChannelEvents, codes, failure, isRequest, type Message, messageOf } from './message.ts'
+import { splitLines } from '../../text/lines.ts'
+import {
+  isRequest,
+  type McpChannel,
+  type McpChannelEvents,
+  parseRpcMessage,
+  type RpcMessage,
+  rpcError,
+  rpcErrorCodes,
+} from './message.ts'
 
 /** Characters of one message of a server. */
 const MOST_LINE = 8 << 20
 
 /** A local MCP server that listens on an address of this machine (Streamable HTTP). */
-export class HttpChannel implements Channel {
+export class HttpChannel implements McpChannel {
   readonly #abort = new AbortController()
   #session: string | undefined
   #version: string | undefined
@@ -13,10 +21,10 @@ export class HttpChannel implements Channel {
 
   constructor(
     private readonly url: string,
-    private readonly events: ChannelEvents,
+    private readonly events: McpChannelEvents,
   ) {}
 
-  send(message: Message): void {
+  send(message: RpcMessage): void {
     void this.#post(message)
   }
 
@@ -40,7 +48,7 @@ export class HttpChannel implements Channel {
     }
   }
 
-  async #post(message: Message): Promise<void> {
+  async #post(message: RpcMessage): Promise<void> {
     try {
       const response = await fetch(this.url, {
         method: 'POST',
@@ -57,10 +65,12 @@ export class HttpChannel implements Channel {
       this.#session ??= response.headers.get('mcp-session-id') ?? undefined
       const answered = await this.#receive(response)
       if (isRequest(message) && !answered.has(message.id as string))
-        this.#tell(failure(message.id, codes.server, `The server returned ${response.status} without a response.`))
+        this.#tell(
+          rpcError(message.id, rpcErrorCodes.server, `The server returned ${response.status} without a response.`),
+        )
       if (message.method === 'notifications/initialized') void this.#listen()
     } catch {
-      if (isRequest(message)) this.#tell(failure(message.id, codes.server, 'The server does not respond.'))
+      if (isRequest(message)) this.#tell(rpcError(message.id, rpcErrorCodes.server, 'The server does not respond.'))
     }
   }
 
@@ -79,7 +89,7 @@ export class HttpChannel implements Channel {
   async #receive(response: Response): Promise<Set<unknown>> {
     const ids = new Set<unknown>()
     const take = (text: string) => {
-      const message = messageOf(text)
+      const message = parseRpcMessage(text)
       if (!message) return
       if (message.method === undefined) ids.add(message.id)
       const version = message.result?.protocolVersion
@@ -93,7 +103,7 @@ export class HttpChannel implements Channel {
     return ids
   }
 
-  #tell(message: Message): void {
+  #tell(message: RpcMessage): void {
     if (!this.#isClosed) this.events.message(message)
   }
 
@@ -108,7 +118,7 @@ export class HttpChannel implements Channel {
 /** Returns the data of each event of a stream of server-sent events. */
 async function* eventsIn(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let data: string[] = []
-  for await (const given of linesOf(body, { longest: MOST_LINE })) {
+  for await (const given of splitLines(body, { longest: MOST_LINE })) {
     const line = given.replace(/\r$/, '')
     if (line.startsWith('data:')) data.push(line.slice(5).replace(/^ /, ''))
     else if (line === '' && data.length > 0) {

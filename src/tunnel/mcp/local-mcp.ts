@@ -1,11 +1,11 @@
-import { resets, type TunnelUser } from '../frames.ts'
-import { isAllowed, type Machine } from '../machine.ts'
+import { resetCodes, type TunnelUser } from '../frames.ts'
+import { isAllowed, type MachineConfig } from '../machine-config.ts'
 import type { Stream } from '../stream.ts'
-import type { Message } from './message.ts'
+import type { RpcMessage } from './message.ts'
 import type { McpSession } from './session.ts'
 import { McpSessions } from './sessions.ts'
-import { serveSocket } from './socket.ts'
-import { serveHttp } from './streamable.ts'
+import { serveMcpSocket } from './socket.ts'
+import { serveMcpHttp } from './streamable.ts'
 
 /** A tool of a local MCP server, as the server describes it. */
 interface LocalTool {
@@ -46,7 +46,7 @@ export class LocalMcp {
 
   /** `env`: the environment of programs. The environment of this process is not passed on. */
   constructor(
-    private readonly machine: Pick<Machine, 'mcp' | 'ownerId'>,
+    private readonly machine: Pick<MachineConfig, 'mcp' | 'ownerId'>,
     env: Readonly<Record<string, string>> = {},
   ) {
     this.#sessions = new McpSessions(env)
@@ -58,15 +58,15 @@ export class LocalMcp {
     const server = this.#allowed(name, user)
     if (!server || !user) {
       tell('refused')
-      stream.reset(resets.refused)
+      stream.reset(resetCodes.refused)
       return
     }
     try {
       const asked = { name, server, userId: user.id }
-      const serve = method === 'CONNECT' ? serveSocket : serveHttp
+      const serve = method === 'CONNECT' ? serveMcpSocket : serveMcpHttp
       tell(await serve(stream, this.#sessions, asked))
     } catch {
-      stream.reset(resets.local)
+      stream.reset(resetCodes.local)
     }
   }
 
@@ -137,7 +137,7 @@ export class LocalMcp {
     const timer = setTimeout(late, CALL_MS)
     const cancelled = () => giveUp(signal?.reason)
     signal?.addEventListener('abort', cancelled, { once: true })
-    session.send({ jsonrpc: '2.0', id: requestId, method, params }, ({ method: other, result, error }: Message) => {
+    session.send({ jsonrpc: '2.0', id: requestId, method, params }, ({ method: other, result, error }: RpcMessage) => {
       // Ignores requests and notifications of the server: an action needs only the result.
       if (other !== undefined) return
       if (result) resolve(result)

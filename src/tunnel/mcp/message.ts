@@ -1,7 +1,7 @@
 export type MessageId = string | number
 
 /** A request, notification or response of JSON-RPC 2.0. */
-export interface Message {
+export interface RpcMessage {
   jsonrpc: '2.0'
   id?: MessageId | null
   method?: string
@@ -11,7 +11,7 @@ export interface Message {
 }
 
 /** Error codes of JSON-RPC that this program sends itself. */
-export const codes = {
+export const rpcErrorCodes = {
   parse: -32_700,
   invalid: -32_600,
   unknownMethod: -32_601,
@@ -20,7 +20,7 @@ export const codes = {
 } as const
 
 /** Returns the message in a text; undefined for anything else, including batches. */
-export function messageOf(text: string): Message | undefined {
+export function parseRpcMessage(text: string): RpcMessage | undefined {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -31,26 +31,28 @@ export function messageOf(text: string): Message | undefined {
   const { jsonrpc, id, method } = value as Record<string, unknown>
   const isId = id === undefined || id === null || typeof id === 'string' || typeof id === 'number'
   const isMethod = method === undefined || typeof method === 'string'
-  return jsonrpc === '2.0' && isId && isMethod ? (value as Message) : undefined
+  return jsonrpc === '2.0' && isId && isMethod ? (value as RpcMessage) : undefined
 }
 
-export const isRequest = ({ id, method }: Message): boolean => method !== undefined && id !== undefined && id !== null
-export const isResponse = ({ id, method }: Message): boolean => method === undefined && id !== undefined && id !== null
+export const isRequest = ({ id, method }: RpcMessage): boolean =>
+  method !== undefined && id !== undefined && id !== null
+export const isResponse = ({ id, method }: RpcMessage): boolean =>
+  method === undefined && id !== undefined && id !== null
 
-export const failure = (id: Message['id'], code: number, message: string): Message => ({
+export const rpcError = (id: RpcMessage['id'], code: number, message: string): RpcMessage => ({
   jsonrpc: '2.0',
   id: id ?? null,
   error: { code, message },
 })
 
 /** A connection to a local MCP server. */
-export interface Channel {
-  send(message: Message): void
+export interface McpChannel {
+  send(message: RpcMessage): void
   close(): void
 }
 
-export interface ChannelEvents {
-  message(message: Message): void
+export interface McpChannelEvents {
+  message(message: RpcMessage): void
   /** The server has ended or cannot be reached. Called at most once, and not after `close`. */
   closed(): void
 }

@@ -1,13 +1,13 @@
-import type { McpServer } from '../machine.ts'
+import type { McpServer } from '../machine-config.ts'
 import { ToolFilter } from './filter.ts'
 import { HttpChannel } from './http.ts'
-import { codes, failure, isRequest, isResponse, type Message, type MessageId } from './message.ts'
+import { isRequest, isResponse, type MessageId, type RpcMessage, rpcError, rpcErrorCodes } from './message.ts'
 import { StdioChannel } from './stdio.ts'
 
 /** Messages that are kept while no client listens. */
 const MOST_WAITING = 100
 
-type Take = (message: Message) => void
+type Take = (message: RpcMessage) => void
 
 /** One client's session with a local MCP server: a separate process, or a separate session at its address. */
 export class McpSession {
@@ -17,7 +17,7 @@ export class McpSession {
   /** Callbacks for responses, by request id. */
   readonly #waiting = new Map<MessageId, { take: Take; progress: unknown }>()
   #listener: Take | undefined
-  #unheard: Message[] = []
+  #unheard: RpcMessage[] = []
   #isClosed = false
   readonly #onClosed = new Set<() => void>()
   lastUsedAt: number
@@ -30,7 +30,7 @@ export class McpSession {
   ) {
     this.lastUsedAt = now()
     this.#filter = new ToolFilter(tools)
-    const events = { message: (message: Message) => this.#received(message), closed: () => this.#ended() }
+    const events = { message: (message: RpcMessage) => this.#received(message), closed: () => this.#ended() }
     this.#channel = argv ? new StdioChannel({ argv, folder, env }, events) : new HttpChannel(url as string, events)
   }
 
@@ -49,15 +49,15 @@ export class McpSession {
   }
 
   /** Sends a message. `take` receives the response, and messages of the server if no client listens. */
-  send(message: Message, take?: Take): void {
+  send(message: RpcMessage, take?: Take): void {
     this.lastUsedAt = this.now()
     if (this.#isClosed) {
-      if (isRequest(message)) take?.(failure(message.id, codes.server, 'The server has ended.'))
+      if (isRequest(message)) take?.(rpcError(message.id, rpcErrorCodes.server, 'The server has ended.'))
       return
     }
     if (take && isRequest(message)) {
       if (this.#waiting.has(message.id as MessageId)) {
-        take(failure(message.id, codes.invalid, 'Another request with this id is running.'))
+        take(rpcError(message.id, rpcErrorCodes.invalid, 'Another request with this id is running.'))
         return
       }
       const progress = (message.params?._meta as { progressToken?: unknown } | undefined)?.progressToken
@@ -94,9 +94,9 @@ export class McpSession {
     this.#end()
   }
 
-  #received(message: Message): void {
+  #received(message: RpcMessage): void {
     this.lastUsedAt = this.now()
-    const seen = this.#filter.received(message)
+    const seen = this.#filter.filterReply(message)
     if (isResponse(seen)) {
       const asked = this.#waiting.get(seen.id as MessageId)
       this.#waiting.delete(seen.id as MessageId)
@@ -109,7 +109,7 @@ export class McpSession {
   }
 
   /** Progress goes to the sender of its request, so that it cannot arrive after the response. */
-  #takerOf({ method, params }: Message): Take | undefined {
+  #takerOf({ method, params }: RpcMessage): Take | undefined {
     const waiting = [...this.#waiting.values()]
     const token = method === 'notifications/progress' ? params?.progressToken : undefined
     const asked = token === undefined ? undefined : waiting.find(({ progress }) => progress === token)
@@ -119,7 +119,7 @@ export class McpSession {
   #ended(): void {
     const waiting = [...this.#waiting]
     this.#end()
-    for (const [id, { take }] of waiting) take(failure(id, codes.server, 'The server has ended.'))
+    for (const [id, { take }] of waiting) take(rpcError(id, rpcErrorCodes.server, 'The server has ended.'))
   }
 
   #end(): void {

@@ -1,4 +1,4 @@
-import type { McpServer } from '../machine.ts'
+import type { McpServer } from '../machine-config.ts'
 import { McpSession } from './session.ts'
 
 export const mcpLimits = {

@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { linesOf } from '../../text/lines.ts'
-import { type Channel, type ChannelEvents, type Message, messageOf } from './message.ts'
+import { splitLines } from '../../text/lines.ts'
+import { type McpChannel, type McpChannelEvents, parseRpcMessage, type RpcMessage } from './message.ts'
 
 /** Characters of one message of a server. */
 const MOST_LINE = 8 << 20
 /** Milliseconds between closing the input and SIGTERM, and between SIGTERM and SIGKILL. */
 const PATIENCE_MS = 1000
 
-export interface Program {
+export interface McpProgram {
   argv: readonly string[]
   folder?: string
   /** Its whole environment. */
@@ -15,13 +15,13 @@ export interface Program {
 }
 
 /** A local MCP server that runs as a process and uses standard input and output. */
-export class StdioChannel implements Channel {
+export class StdioChannel implements McpChannel {
   readonly #child: ChildProcess
   #isClosed = false
 
   constructor(
-    { argv: [program = '', ...args], folder, env }: Program,
-    private readonly events: ChannelEvents,
+    { argv: [program = '', ...args], folder, env }: McpProgram,
+    private readonly events: McpChannelEvents,
   ) {
     // A separate process group, so that child processes end with it.
     this.#child = spawn(program, args, {
@@ -36,7 +36,7 @@ export class StdioChannel implements Channel {
     void this.#read()
   }
 
-  send(message: Message): void {
+  send(message: RpcMessage): void {
     if (!this.#isClosed) this.#child.stdin?.write(`${JSON.stringify(message)}\n`)
   }
 
@@ -63,8 +63,8 @@ export class StdioChannel implements Channel {
   async #read(): Promise<void> {
     try {
       if (!this.#child.stdout) return
-      for await (const line of linesOf(this.#child.stdout, { longest: MOST_LINE })) {
-        const message = messageOf(line)
+      for await (const line of splitLines(this.#child.stdout, { longest: MOST_LINE })) {
+        const message = parseRpcMessage(line)
         if (message && !this.#isClosed) this.events.message(message)
       }
     } catch {

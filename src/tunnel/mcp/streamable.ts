@@ -1,7 +1,7 @@
-import { resets } from '../frames.ts'
-import type { McpServer } from '../machine.ts'
+import { resetCodes } from '../frames.ts'
+import type { McpServer } from '../machine-config.ts'
 import type { Stream } from '../stream.ts'
-import { codes, failure, isRequest, type Message, type MessageId, messageOf } from './message.ts'
+import { isRequest, type MessageId, parseRpcMessage, type RpcMessage, rpcError, rpcErrorCodes } from './message.ts'
 import type { McpSession } from './session.ts'
 import type { McpSessions } from './sessions.ts'
 
@@ -13,21 +13,21 @@ const PATIENCE_MS = 15_000
 type Pairs = [string, string][]
 const encoder = new TextEncoder()
 
-export interface Asked {
+export interface LocalMcpTarget {
   name: string
   server: McpServer
   userId: string
 }
 
 /** Serves one Streamable HTTP request to a local MCP server. Resolves with the status. */
-export async function serveHttp(stream: Stream, sessions: McpSessions, asked: Asked): Promise<number> {
+export async function serveMcpHttp(stream: Stream, sessions: McpSessions, asked: LocalMcpTarget): Promise<number> {
   const { method, headers } = stream.request
   const id = headers.find(([name]) => name === 'mcp-session-id')?.[1]
   const session = id === undefined ? undefined : sessions.find(id, asked.name, asked.userId)
   if (method === 'POST') return post(stream, sessions, asked, { id, session })
-  if (method !== 'GET' && method !== 'DELETE') return refuse(stream, 405, codes.server, 'Method not allowed')
-  if (id === undefined) return refuse(stream, 400, codes.server, 'Bad Request: Mcp-Session-Id is required')
-  if (!session) return refuse(stream, 404, codes.server, 'Session not found')
+  if (method !== 'GET' && method !== 'DELETE') return refuse(stream, 405, rpcErrorCodes.server, 'Method not allowed')
+  if (id === undefined) return refuse(stream, 400, rpcErrorCodes.server, 'Bad Request: Mcp-Session-Id is required')
+  if (!session) return refuse(stream, 404, rpcErrorCodes.server, 'Session not found')
   if (method === 'GET') return listen(stream, session)
   session.close()
   stream.respond({ status: 204, headers: [] }, true)
@@ -39,25 +39,36 @@ interface Named {
   session: McpSession | undefined
 }
 
-async function post(stream: Stream, sessions: McpSessions, asked: Asked, { id, session }: Named): Promise<number> {
-  const message = messageOf(await bodyOf(stream))
-  if (!message) return refuse(stream, 400, codes.parse, 'This is not a JSON-RPC message')
-  if (message.method === 'initialize' && isRequest(message)) return begin(stream, sessions, asked, message)
-  if (id === undefined) return refuse(stream, 400, codes.server, 'Bad Request: Mcp-Session-Id is required', message.id)
-  if (!session) return refuse(stream, 404, codes.server, 'Session not found', message.id)
+async function post(
+  stream: Stream,
+  sessions: McpSessions,
+  asked: LocalMcpTarget,
+  { id, session }: Named,
+): Promise<number> {
+  const message = parseRpcMessage(await bodyOf(stream))
+  if (!message) return refuse(stream, 400, rpcErrorCodes.parse, 'This is not a JSON-RPC message')
+  if (message.method === 'initialize' && isRequest(message)) return beginSession(stream, sessions, asked, message)
+  if (id === undefined)
+    return refuse(stream, 400, rpcErrorCodes.server, 'Bad Request: Mcp-Session-Id is required', message.id)
+  if (!session) return refuse(stream, 404, rpcErrorCodes.server, 'Session not found', message.id)
   if (isRequest(message)) return respond(stream, session, message)
   session.send(message)
   stream.respond({ status: 202, headers: [] }, true)
   return 202
 }
 
-function begin(stream: Stream, sessions: McpSessions, { name, server, userId }: Asked, message: Message) {
+function beginSession(
+  stream: Stream,
+  sessions: McpSessions,
+  { name, server, userId }: LocalMcpTarget,
+  message: RpcMessage,
+) {
   const session = sessions.open(name, server, userId)
   if (!session)
     return refuse(
       stream,
       503,
-      codes.server,
+      rpcErrorCodes.server,
       'The machine has reached its limit of sessions. Try again later.',
       message.id,
     )
@@ -75,8 +86,8 @@ function begin(stream: Stream, sessions: McpSessions, { name, server, userId }: 
 function respond(
   stream: Stream,
   session: McpSession,
-  message: Message,
-  more: (response: Message) => Pairs = () => [],
+  message: RpcMessage,
+  more: (response: RpcMessage) => Pairs = () => [],
 ): Promise<number> {
   stream.isIdleLimited = false
   const { promise, resolve } = Promise.withResolvers<number>()
@@ -140,7 +151,7 @@ class Events {
     this.#timer = setInterval(() => this.comment(), PATIENCE_MS)
   }
 
-  send(message: Message): void {
+  send(message: RpcMessage): void {
     this.#write(`event: message\ndata: ${JSON.stringify(message)}\n\n`)
   }
 
@@ -161,7 +172,7 @@ class Events {
     if (this.stream.isClosed || this.stream.isLocallyEnded) return
     const bytes = encoder.encode(text)
     // Messages of a client that does not read must not fill the memory.
-    if (this.stream.waiting + bytes.length > MOST_WAITING) this.stream.reset(resets.tooLarge)
+    if (this.stream.waiting + bytes.length > MOST_WAITING) this.stream.reset(resetCodes.tooLarge)
     else this.stream.write(bytes)?.catch(() => undefined)
   }
 }
@@ -169,14 +180,14 @@ class Events {
 /** Bytes that may wait for a client. */
 const MOST_WAITING = 16 << 20
 
-function json(stream: Stream, status: number, message: Message, more: Pairs = []): number {
+function json(stream: Stream, status: number, message: RpcMessage, more: Pairs = []): number {
   stream.respond({ status, headers: [['content-type', 'application/json'], ...more] })
   stream.end(encoder.encode(JSON.stringify(message)))
   return status
 }
 
-const refuse = (stream: Stream, status: number, code: number, text: string, id?: Message['id']): number =>
-  json(stream, status, failure(id, code, text))
+const refuse = (stream: Stream, status: number, code: number, text: string, id?: RpcMessage['id']): number =>
+  json(stream, status, rpcError(id, code, text))
 
 async function bodyOf(stream: Stream): Promise<string> {
   const parts: Uint8Array[] = []
@@ -184,7 +195,7 @@ async function bodyOf(stream: Stream): Promise<string> {
   for (let chunk = await stream.read(); chunk; chunk = await stream.read()) {
     length += chunk.bytes.length
     if (length > MOST_BODY) {
-      stream.reset(resets.tooLarge)
+      stream.reset(resetCodes.tooLarge)
       return ''
     }
     parts.push(chunk.bytes)

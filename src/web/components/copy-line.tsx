@@ -1,7 +1,7 @@
 /** A command for a terminal or a prompt for an agent, with a button that copies it. */
 import { Copy } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { copyText } from '../copy.ts'
+import { copyText } from '../lib/clipboard.ts'
 import { words } from '../words.ts'
 import { toast } from './toasts.tsx'
 

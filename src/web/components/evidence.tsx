@@ -2,7 +2,7 @@
  * The level of evidence: a ring if it was only reported, a dot if the code host confirms it, a check if a person
  * verified it, a cross if the code host does not have it.
  */
-type Level = 'reported' | 'missing' | 'observed' | 'verified'
+type EvidenceLevel = 'reported' | 'missing' | 'observed' | 'verified'
 
 const shapes = {
   reported: <circle cx="8" cy="8" r="5.25" fill="var(--card)" stroke="var(--edge)" strokeWidth="1.5" />,
@@ -31,13 +31,13 @@ const shapes = {
       />
     </>
   ),
-} satisfies Record<Level, unknown>
+} satisfies Record<EvidenceLevel, unknown>
 
 /** Hidden from screen readers: the caller shows the word beside it. */
-export const LevelGlyph = ({ level }: { level: Level }) => (
+export const EvidenceGlyph = ({ level }: { level: EvidenceLevel }) => (
   <svg className="g s14" viewBox="0 0 16 16" aria-hidden>
     {shapes[level]}
   </svg>
 )
 
-export const LevelWord = ({ level }: { level: Level }) => <span className={`lv ${level}`}>{level}</span>
+export const EvidenceWord = ({ level }: { level: EvidenceLevel }) => <span className={`lv ${level}`}>{level}</span>

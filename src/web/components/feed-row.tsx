@@ -1,13 +1,13 @@
 /** One entry of a feed: who, what, when. */
 import type { ReactNode } from 'react'
-import type { Doer } from '../../records/party.ts'
-import { Avatar } from './party.tsx'
+import type { ActorSummary } from '../../records/user-or-agent.ts'
+import { Avatar } from './avatar.tsx'
 
 /** The system is shown like an agent. */
-const faceOf = ({ type, ...rest }: Doer) => ({ ...rest, type: type === 'user' ? type : ('agent' as const) })
+const faceOf = ({ type, ...rest }: ActorSummary) => ({ ...rest, type: type === 'user' ? type : ('agent' as const) })
 
 interface Props {
-  actor: Doer
+  actor: ActorSummary
   /** What they did, for example `completed TUT-4 Lock the data folder`. */
   what: ReactNode
   when: ReactNode

@@ -1,6 +1,6 @@
 /** Glyphs that differ in shape, not only in colour, with names for screen readers. */
 import type { ReactNode } from 'react'
-import type { Priority, Status } from '../../records/work.ts'
+import type { Priority, Status } from '../../records/task-states.ts'
 
 const glyph = (name: string | undefined, body: ReactNode, small = false) => (
   // biome-ignore lint/a11y/noSvgWithoutTitle: a title would also be a tooltip; the name is in aria-label

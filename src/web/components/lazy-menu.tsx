@@ -1,5 +1,5 @@
 import { type ComponentProps, cloneElement, type KeyboardEvent, type ReactElement, Suspense, useState } from 'react'
-import { lazy } from '../lazy.ts'
+import { lazy } from '../lib/lazy.ts'
 import type { Menu } from './menu.tsx'
 
 const load = async () => ({ default: (await import('./menu.tsx')).Menu })

@@ -22,7 +22,7 @@ export const Section = ({ title, n, end, children }: Props) => (
 )
 
 /** A property with its value, at the side of a page. */
-export const Prop = ({ name, children }: { name: string; children: ReactNode }) => (
+export const Property = ({ name, children }: { name: string; children: ReactNode }) => (
   <div className="prop">
     <dt>{name}</dt>
     <dd>{children}</dd>

@@ -34,7 +34,7 @@ export function LoadStatus({ of: { data, error } }: { of: { data: unknown; error
 }
 
 /** An empty page: an empty timeline, a title, and what to do next. */
-export function Empty({ title, children }: { title: string; children: ReactNode }) {
+export function EmptyState({ title, children }: { title: string; children: ReactNode }) {
   return (
     <div className="void">
       <svg className="staff voidstaff" height="44" viewBox="0 0 300 44" aria-hidden>

@@ -1,6 +1,6 @@
 /** Toasts. The component that shows them is loaded with the first toast, because few visits need one. */
 import { Suspense, useSyncExternalStore } from 'react'
-import { lazy } from '../lazy.ts'
+import { lazy } from '../lib/lazy.ts'
 import type { ToastText } from './toast-list.tsx'
 
 const waiting: ToastText[] = []

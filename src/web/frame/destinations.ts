@@ -27,13 +27,13 @@ import {
 } from 'lucide-react'
 import { kindTitle, words } from '../words.ts'
 
-type Group = 'top' | 'projects' | 'knowledge' | 'agents' | 'team'
+type DestinationGroup = 'top' | 'projects' | 'knowledge' | 'agents' | 'team'
 
 export interface Destination {
   to: string
   label: string
   icon: LucideIcon
-  group: Group
+  group: DestinationGroup
   /** Second key after `g`. */
   key?: string
   /** Only for administrators of the instance. */
@@ -63,7 +63,7 @@ const all: readonly Destination[] = [
 ]
 
 /** The pages of one project. */
-interface View {
+interface ProjectView {
   /** What follows the project's own address. */
   path: '' | '/tasks' | '/plan' | '/features'
   label: string
@@ -71,7 +71,7 @@ interface View {
   key?: string
 }
 
-export const views: readonly View[] = [
+export const projectViews: readonly ProjectView[] = [
   { path: '', label: words.views.overview, icon: FolderKanban },
   { path: '/tasks', label: words.views.tasks, icon: SquareKanban, key: 't' },
   { path: '/plan', label: words.views.plan, icon: NotebookText },
@@ -83,7 +83,7 @@ export const destinationsFor = (role: 'user' | 'admin'): Destination[] =>
   all.filter((one) => !one.admin || role === 'admin')
 
 /** Returns the address of a page of a project, by default of its overview. */
-export const projectAddress = (slug: string, path: View['path'] = ''): string =>
+export const projectAddress = (slug: string, path: ProjectView['path'] = ''): string =>
   `/projects/${encodeURIComponent(slug)}${path}`
 
 /** Returns the destination that an address belongs to: `/notes/1` to `/notes`. */

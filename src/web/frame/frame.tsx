@@ -1,52 +1,52 @@
 /** The frame of every page: top bar, sidebar and status bar; on a phone a header and a tab bar. */
 import { Outlet, useRouteContext } from '@tanstack/react-router'
 import { Suspense, useEffect, useState } from 'react'
-import { FootProvider } from '../components/foot.tsx'
-import { setShortcuts } from '../keys.ts'
-import { lazy } from '../lazy.ts'
-import { follow, useLiveState } from '../live.ts'
-import { useQuestion } from '../reauth.ts'
+import { useReauthRequest } from '../account/reauth.ts'
+import { StatusBarProvider } from '../components/status-bar.tsx'
+import { lazy } from '../lib/lazy.ts'
+import { followTeamEvents, useLiveState } from '../live/connection.ts'
+import { setShortcutsEnabled } from '../shortcuts.ts'
 import { words } from '../words.ts'
-import { ActingBar } from './acting.tsx'
-import { Foot } from './foot-line.tsx'
-import { Keys } from './keys.tsx'
+import { GlobalShortcuts } from './global-shortcuts.tsx'
+import { ImpersonationBar } from './impersonation-bar.tsx'
 import { PhoneHead, TabBar } from './phone.tsx'
 import { Sidebar } from './sidebar.tsx'
-import { Top } from './top.tsx'
+import { StatusBar } from './status-bar.tsx'
+import { TopBar } from './top-bar.tsx'
 
 export function Frame() {
   const { team, me } = useRouteContext({ from: '/inside' })
-  useEffect(() => follow(team.id), [team.id])
-  useEffect(() => setShortcuts(me.preferences.shortcuts !== 'off'), [me.preferences.shortcuts])
+  useEffect(() => followTeamEvents(team.id), [team.id])
+  useEffect(() => setShortcutsEnabled(me.preferences.shortcuts !== 'off'), [me.preferences.shortcuts])
   return (
-    <FootProvider>
+    <StatusBarProvider>
       <Hatching />
       <div className="app">
         <a className="skip" href="#page">
           {words.skip}
         </a>
-        <Top />
+        <TopBar />
         <PhoneHead />
         <Sidebar />
         <main id="page" tabIndex={-1}>
           <OfflineBar />
           <Outlet />
         </main>
-        <Foot />
+        <StatusBar />
         <TabBar />
       </div>
-      <Keys />
-      <Question />
-      <ActingBar />
-    </FootProvider>
+      <GlobalShortcuts />
+      <ReauthPrompt />
+      <ImpersonationBar />
+    </StatusBarProvider>
   )
 }
 
 /** Rarely needed, so it is loaded on demand. */
-const Reauth = lazy(async () => ({ default: (await import('./reauth.tsx')).Reauth }))
+const Reauth = lazy(async () => ({ default: (await import('./reauth.tsx')).ReauthDialog }))
 
-function Question() {
-  const question = useQuestion()
+function ReauthPrompt() {
+  const question = useReauthRequest()
   return (
     question && (
       <Suspense>

@@ -1,9 +1,9 @@
 /** Which global dialog is open: the palette, or the list of shortcuts. */
-import { store } from '../store.ts'
+import { createStore } from '../lib/store.ts'
 
-const shown = store<'palette' | 'keys' | undefined>(undefined)
+const openOverlay = createStore<'palette' | 'keys' | undefined>(undefined)
 
-export const openPalette = (): void => shown.set('palette')
-export const openKeys = (): void => shown.set('keys')
-export const closeOverlay = (): void => shown.set(undefined)
-export const useOverlay = shown.use
+export const openPalette = (): void => openOverlay.set('palette')
+export const openShortcutList = (): void => openOverlay.set('keys')
+export const closeOverlay = (): void => openOverlay.set(undefined)
+export const useOverlay = openOverlay.use

@@ -3,17 +3,17 @@ import { useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
 import { CircleDot, CornerDownRight, type LucideIcon, Moon, Search, Users, Zap } from 'lucide-react'
 import { useDeferredValue } from 'react'
-import type { Status } from '../../records/work.ts'
+import type { Status } from '../../records/task-states.ts'
+import { projectsQuery, teamsQuery } from '../account/session.ts'
+import { storeTheme, type Theme } from '../account/theme.ts'
 import { ok, search } from '../api.ts'
-import { type Command, useWorking } from '../keys.ts'
-import { useAddress } from '../record-address.ts'
-import { projectsQuery, teamsQuery } from '../session.ts'
-import { storeTheme, type Theme } from '../theme.ts'
+import { useRecordAddress } from '../record-address.ts'
+import { type Command, useActiveCommands } from '../shortcuts.ts'
 import { kindNames, words } from '../words.ts'
-import { projectAddress, views } from './destinations.ts'
-import { useDestinations, useProjectSlug } from './here.ts'
+import { useDestinations, useProjectSlug } from './current-page.ts'
+import { projectAddress, projectViews } from './destinations.ts'
 
-export interface Item {
+export interface PaletteItem {
   id: string
   label: string
   icon: LucideIcon
@@ -27,16 +27,16 @@ export interface Item {
   run?(): void
 }
 
-export interface Group {
+export interface PaletteGroup {
   value: string
-  items: Item[]
+  items: PaletteItem[]
 }
 
 const KEY = /^[a-z]{2,6}-\d+$/i
 const PER_GROUP = 6
 
 const has = (label: string, text: string): boolean => label.toLowerCase().includes(text)
-const among = (items: readonly Item[], text: string, most = PER_GROUP): Item[] =>
+const among = (items: readonly PaletteItem[], text: string, most = PER_GROUP): PaletteItem[] =>
   items.filter(({ label }) => has(label, text)).slice(0, most)
 
 const suggestionsQuery = (team: string, q: string) => ({
@@ -49,15 +49,15 @@ const suggestionsQuery = (team: string, q: string) => ({
 type Suggestions = Awaited<ReturnType<typeof search.search.suggestions.get>>['data'] & object
 
 /** Returns the groups to show, best first. */
-export function useItems(typed: string): Group[] {
+export function usePaletteGroups(typed: string): PaletteGroup[] {
   const text = typed.trim().toLowerCase()
-  const found = useFound(text)
-  const acts = useActs()
-  const goes = useGoes()
-  const general = useGeneral()
-  const groups: Group[] = [
+  const found = useSuggestedRecords(text)
+  const acts = usePageCommands()
+  const goes = usePageLinks()
+  const general = useThemesAndTeams()
+  const groups: PaletteGroup[] = [
     ...acts.map(({ value, items }) => ({ value, items: among(items, text, text ? PER_GROUP : 12) })),
-    { value: words.palette.found, items: text ? [...jump(typed.trim(), found), ...found] : [] },
+    { value: words.palette.found, items: text ? [...jumpToTask(typed.trim(), found), ...found] : [] },
     { value: words.palette.go, items: among(goes, text, text ? PER_GROUP : 8) },
     { value: words.palette.general, items: text ? among(general, text) : [] },
     { value: words.palette.search, items: text ? searchFor(typed.trim()) : [] },
@@ -66,21 +66,21 @@ export function useItems(typed: string): Group[] {
 }
 
 /** `LAN-42` opens the task before the server has responded. */
-const jump = (typed: string, found: readonly Item[]): Item[] => {
+const jumpToTask = (typed: string, found: readonly PaletteItem[]): PaletteItem[] => {
   const key = typed.toUpperCase()
   return KEY.test(typed) && !found.some((item) => item.key === key)
     ? [{ id: `jump ${key}`, label: words.palette.open(key), icon: CornerDownRight, to: `/tasks/${key}` }]
     : []
 }
 
-const searchFor = (q: string): Item[] => [
+const searchFor = (q: string): PaletteItem[] => [
   { id: 'search', label: words.palette.searchFor(q), icon: Search, to: `/search?q=${encodeURIComponent(q)}` },
 ]
 
 /** Records whose titles begin like this, or whose key it is. */
-function useFound(text: string): Item[] {
+function useSuggestedRecords(text: string): PaletteItem[] {
   const { team } = useRouteContext({ from: '/inside' })
-  const addressOf = useAddress()
+  const addressOf = useRecordAddress()
   const q = useDeferredValue(text)
   const { data } = useQuery(suggestionsQuery(team.id, q))
   if (!text || !data) return []
@@ -99,18 +99,18 @@ function useFound(text: string): Item[] {
 }
 
 /** The commands of the page, grouped by the record that they act on. */
-function useActs(): Group[] {
-  const working = useWorking().filter(({ label, keysOnly }) => label && !keysOnly)
+function usePageCommands(): PaletteGroup[] {
+  const working = useActiveCommands().filter(({ label, keysOnly }) => label && !keysOnly)
   const on = [...new Set(working.map((command) => command.on))]
   return on.map((subject) => ({
     value: subject ? words.palette.doWith(subject) : words.palette.act,
     items: working.filter((command) => command.on === subject).map(toItem),
   }))
 }
-const toItem = ({ label = '', keys, run }: Command): Item => ({ id: `do ${label}`, label, icon: Zap, keys, run })
+const toItem = ({ label = '', keys, run }: Command): PaletteItem => ({ id: `do ${label}`, label, icon: Zap, keys, run })
 
 /** Pages, pages of this project, and projects. */
-function useGoes(): Item[] {
+function usePageLinks(): PaletteItem[] {
   const { team } = useRouteContext({ from: '/inside' })
   const { destinations } = useDestinations()
   const slug = useProjectSlug()
@@ -118,7 +118,12 @@ function useGoes(): Item[] {
   return [
     ...destinations.map(({ to, label, icon, key }) => ({ id: to, label, icon, to, ...(key && { keys: `g ${key}` }) })),
     ...(slug
-      ? views.map(({ path, label, icon }) => ({ id: `view ${path}`, label, icon, to: projectAddress(slug, path) }))
+      ? projectViews.map(({ path, label, icon }) => ({
+          id: `view ${path}`,
+          label,
+          icon,
+          to: projectAddress(slug, path),
+        }))
       : []),
     ...projects.map(({ id, slug, name, key }) => ({
       id,
@@ -131,7 +136,7 @@ function useGoes(): Item[] {
 }
 
 /** Theme and team. */
-function useGeneral(): Item[] {
+function useThemesAndTeams(): PaletteItem[] {
   const teams = useQuery(teamsQuery).data ?? []
   return [
     ...(['light', 'dark', 'system'] as const).map((theme: Theme) => ({

@@ -4,18 +4,18 @@ import { Dialog } from '@base-ui/react/dialog'
 import { useNavigate } from '@tanstack/react-router'
 import { Search } from 'lucide-react'
 import { type KeyboardEvent, useRef, useState } from 'react'
-import { Kbd } from '../components/foot.tsx'
 import { StatusGlyph } from '../components/glyphs.tsx'
-import { capsOf } from '../keys.ts'
+import { Kbd } from '../components/status-bar.tsx'
+import { keyLabels } from '../shortcuts.ts'
 import { words } from '../words.ts'
-import { type Group, type Item, useItems } from './palette-items.ts'
+import { type PaletteGroup, type PaletteItem, usePaletteGroups } from './palette-items.ts'
 
 export function Palette({ onClose }: { onClose(): void }) {
   const [typed, setTyped] = useState('')
-  const groups = useItems(typed)
+  const groups = usePaletteGroups(typed)
   const navigate = useNavigate()
-  const highlighted = useRef<Item>(undefined)
-  const choose = ({ to, run }: Item) => {
+  const highlighted = useRef<PaletteItem>(undefined)
+  const choose = ({ to, run }: PaletteItem) => {
     onClose()
     if (to) void navigate({ to: to.split('?')[0] as string, search: searchOf(to), hash: '' })
     // Wait until this dialog has returned the focus, so that the command can move it.
@@ -40,9 +40,9 @@ export function Palette({ onClose }: { onClose(): void }) {
             items={groups}
             value={typed}
             onValueChange={(value, { reason }) => reason !== 'item-press' && setTyped(value)}
-            itemToStringValue={({ label }: Item) => label}
+            itemToStringValue={({ label }: PaletteItem) => label}
             onItemHighlighted={(item) => {
-              highlighted.current = item as Item | undefined
+              highlighted.current = item as PaletteItem | undefined
             }}
             autoHighlight="always"
             keepHighlight
@@ -60,11 +60,11 @@ export function Palette({ onClose }: { onClose(): void }) {
               {groups.length === 0 ? words.palette.nothing : null}
             </Autocomplete.Empty>
             <Autocomplete.List className="opts">
-              {(group: Group) => (
+              {(group: PaletteGroup) => (
                 <Autocomplete.Group key={group.value} items={group.items}>
                   <Autocomplete.GroupLabel className="opthead">{group.value}</Autocomplete.GroupLabel>
                   <Autocomplete.Collection>
-                    {(item: Item) => <Option key={item.id} item={item} typed={typed} onChoose={choose} />}
+                    {(item: PaletteItem) => <Option key={item.id} item={item} typed={typed} onChoose={choose} />}
                   </Autocomplete.Collection>
                 </Autocomplete.Group>
               )}
@@ -79,7 +79,7 @@ export function Palette({ onClose }: { onClose(): void }) {
 
 const searchOf = (to: string): Record<string, string> => Object.fromEntries(new URLSearchParams(to.split('?')[1]))
 
-function Option({ item, typed, onChoose }: { item: Item; typed: string; onChoose(item: Item): void }) {
+function Option({ item, typed, onChoose }: { item: PaletteItem; typed: string; onChoose(item: PaletteItem): void }) {
   const Icon = item.icon
   return (
     <Autocomplete.Item className="opt" value={item} onClick={() => onChoose(item)}>
@@ -90,7 +90,7 @@ function Option({ item, typed, onChoose }: { item: Item; typed: string; onChoose
       </span>
       <span className="t12 soft row tight">
         {item.note}
-        {item.keys && capsOf(item.keys).map((cap) => <Kbd key={cap}>{cap}</Kbd>)}
+        {item.keys && keyLabels(item.keys).map((cap) => <Kbd key={cap}>{cap}</Kbd>)}
       </span>
     </Autocomplete.Item>
   )
@@ -119,7 +119,7 @@ const Hints = () => (
       <Kbd>↵</Kbd> {words.palette.hints.open}
     </span>
     <span className="row">
-      {capsOf('$mod+Enter').map((cap) => (
+      {keyLabels('$mod+Enter').map((cap) => (
         <Kbd key={cap}>{cap}</Kbd>
       ))}{' '}
       {words.palette.hints.tab}

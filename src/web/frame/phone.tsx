@@ -3,16 +3,16 @@ import { Link } from '@tanstack/react-router'
 import { ChevronLeft, Ellipsis, FolderKanban, Menu as MenuIcon, Search, SquareKanban } from 'lucide-react'
 import { Suspense, useState } from 'react'
 import { Mark } from '../components/glyphs.tsx'
-import { lazy } from '../lazy.ts'
+import { lazy } from '../lib/lazy.ts'
 import { words } from '../words.ts'
+import { useBreadcrumbs, useDestinations, useProjectSlug } from './current-page.ts'
 import { projectAddress } from './destinations.ts'
-import { useCrumbsHere, useDestinations, useProjectSlug } from './here.ts'
 import { openPalette } from './overlays.ts'
 
-const More = lazy(async () => ({ default: (await import('./more.tsx')).More }))
+const More = lazy(async () => ({ default: (await import('./more-sheet.tsx')).MoreSheet }))
 
 export function PhoneHead() {
-  const crumbs = useCrumbsHere()
+  const crumbs = useBreadcrumbs()
   const slug = useProjectSlug()
   // A page of one record is named after it, and leads back to the list that it is in. The tabs lead around a project.
   const back = crumbs.length > (slug ? 2 : 1) ? crumbs.at(-2)?.to : undefined

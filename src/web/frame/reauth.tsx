@@ -2,18 +2,18 @@
 import { useMutation } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
+import type { useReauthRequest } from '../account/reauth.ts'
 import { accounts, codes, ok } from '../api.ts'
-import { Dialog } from '../components/dialog.tsx'
+import { Dialog } from '../components/form/dialog.tsx'
 import { ProblemBox } from '../components/states.tsx'
-import type { useQuestion } from '../reauth.ts'
 import { words } from '../words.ts'
 
-type Question = NonNullable<ReturnType<typeof useQuestion>>
+type Question = NonNullable<ReturnType<typeof useReauthRequest>>
 
 const codeField = { inputMode: 'numeric', autoComplete: 'one-time-code', pattern: '\\s*(\\d\\s*){6}' } as const
 const passwordField = { type: 'password', maxLength: 128, autoComplete: 'current-password' }
 
-export function Reauth({ question }: { question: Question }) {
+export function ReauthDialog({ question }: { question: Question }) {
   const { me } = useRouteContext({ from: '/inside' })
   const [byCode, setByCode] = useState(false)
   const send = useMutation({

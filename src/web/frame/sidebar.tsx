@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useAtWork } from '../at-work.ts'
-import { useFavourites } from '../favourites.ts'
+import { useFavourites } from '../account/favourites.ts'
+import { inboxCountQuery, projectsQuery } from '../account/session.ts'
+import { useClaimedTasks } from '../claimed-tasks.ts'
 import { projectQuery } from '../routes/project/queries.ts'
-import { countQuery, projectsQuery } from '../session.ts'
 import { words } from '../words.ts'
-import { AtWork } from './at-work.tsx'
-import { type Destination, projectAddress, views } from './destinations.ts'
-import { useDestinations, useProjectSlug } from './here.ts'
+import { useDestinations, useProjectSlug } from './current-page.ts'
+import { type Destination, projectAddress, projectViews } from './destinations.ts'
+import { SidebarClaims } from './sidebar-claims.tsx'
 
 /** Projects in the sidebar; the page of projects has them all. */
 const SHOWN = 12
@@ -16,14 +16,14 @@ const SHOWN = 12
 export const Sidebar = () => (
   <nav className="side" aria-label={words.main}>
     <div className="sidenav">
-      <Entries />
+      <SidebarEntries />
     </div>
-    <AtWork />
+    <SidebarClaims />
   </nav>
 )
 
 /** All entries, in groups: for the sidebar, and on a phone behind "More". */
-export function Entries() {
+export function SidebarEntries() {
   const { destinations } = useDestinations()
   const of = (group: Destination['group']) => destinations.filter((place) => place.group === group)
   return (
@@ -59,21 +59,21 @@ function Entry({ place: { to, label, icon: Icon } }: { place: Destination }) {
     <Link className="nav" to={to} title={label} activeOptions={{ exact: to === '/', includeSearch: false }}>
       <Icon className="i" aria-hidden />
       <span className="cut">{label}</span>
-      {to === '/inbox' && <Badge />}
-      {to === '/now' && <Held />}
+      {to === '/inbox' && <InboxCount />}
+      {to === '/now' && <ClaimCount />}
     </Link>
   )
 }
 
 /** The number of claimed tasks, as on the Now page. */
-function Held() {
-  const n = useAtWork()?.length ?? 0
+function ClaimCount() {
+  const n = useClaimedTasks()?.length ?? 0
   return n > 0 && <span className="n">{words.atWork(n)}</span>
 }
 
 /** The number of notifications that need the reader. */
-function Badge() {
-  const { needs = 0 } = useQuery(countQuery).data ?? {}
+function InboxCount() {
+  const { needs = 0 } = useQuery(inboxCountQuery).data ?? {}
   return needs > 0 && <span className="n due">{needs}</span>
 }
 
@@ -93,7 +93,7 @@ function Projects() {
           {isHere(project) && <Views slug={here ?? project.slug} />}
         </ProjectEntry>
       ))}
-      {here && data.length > 0 && !data.some(isHere) && <Beyond slug={here} />}
+      {here && data.length > 0 && !data.some(isHere) && <UnlistedProject slug={here} />}
       {data.length > shown.length && (
         <Link className="nav soft" to="/projects" activeOptions={{ exact: true }}>
           <span className="pdot none" />
@@ -107,7 +107,7 @@ function Projects() {
 const tones = ['', 'b', 'c']
 
 /** A project that the list of the sidebar does not reach. */
-function Beyond({ slug }: { slug: string }) {
+function UnlistedProject({ slug }: { slug: string }) {
   const project = useQuery(projectQuery(slug)).data
   return (
     project && (
@@ -142,7 +142,7 @@ function ProjectEntry({ project, tone = '', children }: ProjectEntryProps) {
 }
 
 const Views = ({ slug }: { slug: string }) =>
-  views
+  projectViews
     .filter(({ path }) => path !== '')
     .map(({ path, label }) => (
       <Link key={path} className="nav sub" to={projectAddress(slug, path)} activeOptions={{ includeSearch: false }}>

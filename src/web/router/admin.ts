@@ -1,7 +1,7 @@
 /** Pages of the administrators, and the forms of the public site. */
 import { page } from './inside.ts'
 
-export const admin = [
+export const adminPages = [
   page('/admin', () => import('../routes/admin/state.tsx'), 'StatePage'),
   page('/admin/users', () => import('../routes/admin/users.tsx'), 'UsersPage'),
   page('/admin/users/$id', () => import('../routes/admin/user.tsx'), 'UserPage'),
@@ -9,8 +9,8 @@ export const admin = [
   page('/admin/teams/$id', () => import('../routes/admin/team.tsx'), 'TeamPage'),
   page('/admin/outbox', () => import('../routes/admin/lists.tsx'), 'OutboxPage'),
   page('/admin/audit', () => import('../routes/admin/lists.tsx'), 'AuditPage'),
-  page('/admin/issues', () => import('../routes/admin/messages.tsx'), 'IssuesPage'),
-  page('/admin/announcements', () => import('../routes/admin/messages.tsx'), 'AnnouncementsPage'),
+  page('/admin/issues', () => import('../routes/admin/reports.tsx'), 'IssuesPage'),
+  page('/admin/announcements', () => import('../routes/admin/reports.tsx'), 'AnnouncementsPage'),
   page('/admin/settings', () => import('../routes/admin/lists.tsx'), 'SettingsPage'),
   page('/admin/backups', () => import('../routes/admin/lists.tsx'), 'BackupsPage'),
   page('/admin/programs', () => import('../routes/admin/programs.tsx'), 'ProgramsPage'),

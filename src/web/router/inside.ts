@@ -6,25 +6,25 @@ import {
   type RouteComponent,
   retainSearchParams,
 } from '@tanstack/react-router'
-import { Failed, Missing } from '../frame/failed.tsx'
+import { chooseTeam, currentTeamQuery, loadFrame, type Me, meQuery, type Team, teamsQuery } from '../account/session.ts'
+import { NotFound, PageError } from '../frame/errors.tsx'
 import { Frame } from '../frame/frame.tsx'
-import { lazyPage } from '../lazy.ts'
+import { lazyPage } from '../lib/lazy.ts'
 import { isProblem } from '../problem.ts'
-import type { queries } from '../queries.ts'
-import { chooseTeam, currentTeamQuery, loadFrame, type Me, meQuery, type Team, teamsQuery } from '../session.ts'
+import type { queryClient } from '../query-client.ts'
 
-export const root = createRootRouteWithContext<{ queries: typeof queries }>()({
+export const rootRoute = createRootRouteWithContext<{ queries: typeof queryClient }>()({
   component: Outlet,
-  notFoundComponent: Missing,
-  errorComponent: Failed,
+  notFoundComponent: NotFound,
+  errorComponent: PageError,
 })
 
 /** Queries that do not depend on the team. */
 const ofUser = new Set<unknown>(['me', 'teams', 'current team'])
 
 /** All pages of a signed-in user. `?team=` stays on every link, so that each tab keeps its own team. */
-export const inside = createRoute({
-  getParentRoute: () => root,
+export const signedInRoute = createRoute({
+  getParentRoute: () => rootRoute,
   id: 'inside',
   validateSearch: (search: Record<string, unknown>): { team?: string } =>
     typeof search.team === 'string' ? { team: search.team } : {},
@@ -48,13 +48,13 @@ export const inside = createRoute({
     }
   },
   component: Frame,
-  notFoundComponent: Missing,
-  errorComponent: Failed,
+  notFoundComponent: NotFound,
+  errorComponent: PageError,
 })
 
 /** A page of its own: a chunk that is loaded when a link to it is pointed at. */
 export const page = <const P extends string, M, N extends keyof M>(path: P, load: () => Promise<M>, name: N) =>
-  createRoute({ getParentRoute: () => inside, path, component: lazyPage(load as Load, name as string) })
+  createRoute({ getParentRoute: () => signedInRoute, path, component: lazyPage(load as Load, name as string) })
 
 /** A page whose address has search parameters. */
 export const pageWith = <const P extends string, S, M, N extends keyof M>(
@@ -64,7 +64,7 @@ export const pageWith = <const P extends string, S, M, N extends keyof M>(
   name: N,
 ) =>
   createRoute({
-    getParentRoute: () => inside,
+    getParentRoute: () => signedInRoute,
     path,
     validateSearch,
     component: lazyPage(load as Load, name as string),

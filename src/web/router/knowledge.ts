@@ -10,7 +10,7 @@ import { page, pageWith } from './inside.ts'
 /** `edit`: open it for writing. */
 const writing = ({ edit }: Record<string, unknown>): { edit?: true } => (edit === true ? { edit } : {})
 
-export const knowledge = [
+export const knowledgePages = [
   pageWith('/notes', noteSearch, () => import('../routes/notes/page.tsx'), 'NotesPage'),
   pageWith('/notes/$id', writing, () => import('../routes/note/page.tsx'), 'NotePage'),
   pageWith('/memories', memorySearch, () => import('../routes/memories/page.tsx'), 'MemoriesPage'),

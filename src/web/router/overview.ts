@@ -1,25 +1,25 @@
 /** Pages of the reader and the whole team: home, inbox, Now, activity, search and others. */
 import { createRoute } from '@tanstack/react-router'
-import { lazyPage } from '../lazy.ts'
+import { lazyPage } from '../lib/lazy.ts'
 import { activitySearch } from '../routes/activity/search.ts'
 import { assistantSearch } from '../routes/assistant/search.ts'
 import { inboxSearch } from '../routes/inbox/search.ts'
 import { issueSearch } from '../routes/issues/search.ts'
 import { nowSearch } from '../routes/now/search.ts'
-import { findSearch } from '../routes/search/search.ts'
+import { parseSearchPageQuery } from '../routes/search/search.ts'
 import { trashSearch } from '../routes/trash/search.ts'
 import { welcomeSearch } from '../routes/welcome/search.ts'
-import { inside, page, pageWith } from './inside.ts'
+import { page, pageWith, signedInRoute } from './inside.ts'
 
 /** Both addresses share the component, so that the list of chats stays as it is. */
 const assistant = {
-  getParentRoute: () => inside,
+  getParentRoute: () => signedInRoute,
   component: lazyPage(() => import('../routes/assistant/page.tsx'), 'AssistantPage'),
 }
 
-export const overview = [
+export const overviewPages = [
   page('/', () => import('../routes/home/page.tsx'), 'HomePage'),
-  pageWith('/search', findSearch, () => import('../routes/search/page.tsx'), 'SearchPage'),
+  pageWith('/search', parseSearchPageQuery, () => import('../routes/search/page.tsx'), 'SearchPage'),
   createRoute({ ...assistant, path: '/assistant', validateSearch: assistantSearch }),
   createRoute({ ...assistant, path: '/assistant/$id' }),
   pageWith('/inbox', inboxSearch, () => import('../routes/inbox/page.tsx'), 'InboxPage'),

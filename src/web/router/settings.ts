@@ -1,10 +1,10 @@
 /** The settings of the reader's account. */
 import { createRoute, type RouteComponent, redirect } from '@tanstack/react-router'
-import { lazyPage } from '../lazy.ts'
-import { inside } from './inside.ts'
+import { lazyPage } from '../lib/lazy.ts'
+import { signedInRoute } from './inside.ts'
 
 const settingsRoute = createRoute({
-  getParentRoute: () => inside,
+  getParentRoute: () => signedInRoute,
   path: '/settings',
   component: lazyPage(() => import('../routes/settings/layout.tsx'), 'SettingsLayout'),
 })
@@ -35,4 +35,4 @@ const pages = [
   settingsPage('/data', () => import('../routes/settings/data.tsx')),
 ] as const
 
-export const settings = settingsRoute.addChildren([settingsIndexRoute, ...pages])
+export const settingsPages = settingsRoute.addChildren([settingsIndexRoute, ...pages])

@@ -1,7 +1,7 @@
 /** Pages of the team: agents, sessions, tokens, tunnels, members, workspaces and repositories. */
 import { createRoute, notFound, redirect } from '@tanstack/react-router'
-import { teamsQuery } from '../session.ts'
-import { inside, page, pageWith } from './inside.ts'
+import { teamsQuery } from '../account/session.ts'
+import { page, pageWith, signedInRoute } from './inside.ts'
 
 type Search = Record<string, unknown>
 const archived = ({ status }: Search): { status?: 'archived' } => (status === 'archived' ? { status } : {})
@@ -13,7 +13,7 @@ const period = ({ days }: Search): { days?: 7 | 90 } => (days === 7 || days === 
 
 /** A team by its id, as the server names it in refusals: it is shown as the team of this tab. */
 const teamByIdRoute = createRoute({
-  getParentRoute: () => inside,
+  getParentRoute: () => signedInRoute,
   path: '/teams/$id',
   beforeLoad: async ({ context, params }) => {
     const teams = await context.queries.ensureQueryData(teamsQuery)
@@ -23,7 +23,7 @@ const teamByIdRoute = createRoute({
   },
 })
 
-export const team = [
+export const teamPages = [
   pageWith('/agents', archived, () => import('../routes/agents/page.tsx'), 'AgentsPage'),
   page('/agents/$id', () => import('../routes/agent/page.tsx'), 'AgentPage'),
   page('/sessions', () => import('../routes/sessions/page.tsx'), 'SessionsPage'),

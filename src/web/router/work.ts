@@ -1,21 +1,21 @@
 /** Pages of projects, plans, tasks and features. */
 import { createRoute } from '@tanstack/react-router'
-import { lazyPage } from '../lazy.ts'
+import { lazyPage } from '../lib/lazy.ts'
 import { featureSearch } from '../routes/features/search.ts'
 import { projectSearch } from '../routes/projects/search.ts'
 import { taskSearch } from '../routes/tasks/search.ts'
-import { inside, page, pageWith } from './inside.ts'
+import { page, pageWith, signedInRoute } from './inside.ts'
 
 /** The key of the task that is open beside the plan. */
 const planSearch = ({ open }: Record<string, unknown>): { open?: string } => (typeof open === 'string' ? { open } : {})
 /** The plan, an epic and a story share the component, so that the tree stays as it is. */
 const plan = {
-  getParentRoute: () => inside,
+  getParentRoute: () => signedInRoute,
   component: lazyPage(() => import('../routes/plan/page.tsx'), 'PlanPage'),
   validateSearch: planSearch,
 }
 
-export const work = [
+export const projectPages = [
   pageWith('/projects', projectSearch, () => import('../routes/projects/page.tsx'), 'ProjectsPage'),
   page('/projects/$slug', () => import('../routes/project/page.tsx'), 'ProjectPage'),
   createRoute({ ...plan, path: '/projects/$slug/plan' }),

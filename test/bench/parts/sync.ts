@@ -1,9 +1,9 @@
 /** Copies of what a user sees: against PouchDB from express-pouchdb, single changes by the web API, and itself. */
 import { join } from 'node:path'
 import { Client } from '../../../cli/api/client.ts'
-import { passing } from '../../../cli/api/profiles.ts'
+import { memoryCredentials } from '../../../cli/api/profiles.ts'
 import { Copy } from '../../../cli/copy/copy.ts'
-import { exchange, pull, push, register } from '../../../cli/copy/exchange.ts'
+import { exchangeWithServer, pullChanges, pushChanges, registerDevice } from '../../../cli/copy/exchange.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { openDatabase } from '../../../src/db/index.ts'
 import { createLog } from '../../../src/log.ts'
@@ -69,11 +69,11 @@ class Device {
   ) {
     const path = join(newFolder(), 'copy.sqlite')
     this.copy = new Copy({ server: server.url, userId }, path)
-    this.client = new Client(server.url, passing({ token }))
+    this.client = new Client(server.url, memoryCredentials({ token }))
   }
 
-  firstSync = (): Promise<Took> => timed(this.server, () => exchange(this.copy, this.client))
-  pull = (): Promise<Took> => timed(this.server, () => pull(this.copy, this.client))
+  firstSync = (): Promise<Took> => timed(this.server, () => exchangeWithServer(this.copy, this.client))
+  pull = (): Promise<Took> => timed(this.server, () => pullChanges(this.copy, this.client))
 
   /** Removes the copy and the device. */
   async end(): Promise<void> {
@@ -148,11 +148,11 @@ async function* pushes({ rounds }: Bench, database: string, server: Process, wor
     copy.change(() => {
       for (const id of some) copy.update('note', id, { title: `Pushed ${round}` })
     })
-    const together = await cost(() => push(copy, client))
+    const together = await cost(() => pushChanges(copy, client))
     const alone = await cost(async () => {
       for (const id of some) await client.request('PUT', `/api/notes/${id}`, { title: `Single ${round}` })
     })
-    await pull(copy, client)
+    await pullChanges(copy, client)
     if (round === 0) continue
     pushed.push(together)
     single.push(alone)
@@ -180,7 +180,7 @@ async function* writes({ seconds }: Bench, database: string, server: Process, wo
   const withDevices = async (length: number) => {
     while (devices.length < DEVICES) {
       const device = new Device(server, world)
-      await register(device.copy, device.client)
+      await registerDevice(device.copy, device.client)
       devices.push(device)
     }
     return post(length)

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Ctx } from '../../../action.ts'
-import { atBrowser, type Refusal, refusalOf, refuse } from '../../../auth/policy.ts'
+import { atBrowser, type Refusal, ruleRefusal, throwIfRefused } from '../../../auth/policy.ts'
 import { AppError, invalid } from '../../../errors.ts'
 import { checkSettings } from '../../organizations/service.ts'
 import { ownRefusal } from '../rows.ts'
-import { problemsIn } from './workflow.ts'
+import { workflowProblems } from './workflow.ts'
 
 type Settings = Record<string, unknown>
 
@@ -20,7 +20,7 @@ export const DEFAULT_ACCEPTANCE: AcceptanceRule = 'agents'
 export function checkProjectSettings(settings: Settings | undefined): void {
   checkSettings(settings)
   if (settings?.workflow !== undefined) {
-    const errors = problemsIn(settings.workflow).map((e) => ({ ...e, pointer: `/settings/workflow${e.pointer}` }))
+    const errors = workflowProblems(settings.workflow).map((e) => ({ ...e, pointer: `/settings/workflow${e.pointer}` }))
     if (errors[0]) throw new AppError('invalid', `The workflow is invalid: ${errors[0].message}`, { errors })
   }
   if (settings?.allowSelfReview !== undefined && typeof settings.allowSelfReview !== 'boolean')
@@ -33,7 +33,7 @@ export function checkProjectSettings(settings: Settings | undefined): void {
  * Returns the new settings, with the former `acceptance` if they do not contain one: older clients send all other
  * settings and must not change this one.
  */
-export const keepingAcceptance = (settings: Settings, { acceptance }: Settings): Settings =>
+export const withFormerAcceptance = (settings: Settings, { acceptance }: Settings): Settings =>
   settings.acceptance === undefined && acceptance !== undefined ? { ...settings, acceptance } : settings
 
 /**
@@ -45,8 +45,8 @@ export function requireGatekeeper(
   project: { id?: string; organizationId: string; createdById: string | null; settings: Settings },
   settings: Settings | undefined,
 ): void {
-  if (settings === undefined || isDeepStrictEqual(gatesOf(settings), gatesOf(project.settings))) return
-  refuse(gatekeeperRefusal({ actor, app }, project))
+  if (settings === undefined || isDeepStrictEqual(gateSettingsOf(settings), gateSettingsOf(project.settings))) return
+  throwIfRefused(gatekeeperRefusal({ actor, app }, project))
 }
 
 /**
@@ -72,12 +72,12 @@ export function gatekeeperRefusal(
   const page = project.id ? `/projects/${project.id}` : '/projects'
   const what = "Changing a project's workflow, acceptance or allowSelfReview"
   return (
-    refusalOf(actor, atBrowser(page), what, app.clock) ??
+    ruleRefusal(actor, atBrowser(page), what, app.clock) ??
     ownRefusal({ actor }, project, "Changing this project's workflow")
   )
 }
 
-const gatesOf = ({ workflow, allowSelfReview, acceptance }: Settings) => [
+const gateSettingsOf = ({ workflow, allowSelfReview, acceptance }: Settings) => [
   workflow ?? null,
   allowSelfReview ?? false,
   acceptance ?? DEFAULT_ACCEPTANCE,

@@ -1,6 +1,6 @@
 import { check } from '../../../check.ts'
 import type { FieldError, WayOut } from '../../../errors.ts'
-import { quoted } from '../../../text/quoted.ts'
+import { quoteText } from '../../../text/quoting.ts'
 import { type Evidence, type FeatureKind, type Missing, Workflow } from './workflow-schema.ts'
 
 /** The workflow engine: decides which step a feature may take next and what it needs. It does not use the database. */
@@ -49,25 +49,25 @@ export type Verdict = 'approved' | 'changes_requested'
 export type Move = { by: 'advance'; to?: string; evidence?: Evidence } | { by: Verdict }
 
 const REVIEW = 'review'
-const byOf = ({ by = 'advance' }: Transition) => by
+const triggerOf = ({ by = 'advance' }: Transition) => by
 
 /** Returns the project's own workflow, or the default if there is none or the stored one is invalid. */
 export function workflowOf({ settings }: { settings: Record<string, unknown> }): Workflow {
   const own = settings.workflow
-  return own !== undefined && problemsIn(own).length === 0 ? (own as Workflow) : defaultWorkflow
+  return own !== undefined && workflowProblems(own).length === 0 ? (own as Workflow) : defaultWorkflow
 }
 
 export const isClosed = ({ transitions }: Workflow, state: string): boolean =>
   transitions.every((t) => t.from !== state)
 /** A feature in this state waits at a gate or for a verdict. */
 export const isAtGate = ({ transitions }: Workflow, state: string): boolean =>
-  transitions.some((t) => t.from === state && (t.gate !== undefined || byOf(t) === 'approved'))
+  transitions.some((t) => t.from === state && (t.gate !== undefined || triggerOf(t) === 'approved'))
 /** A feature in this state waits for a verdict. */
 export const isInReview = ({ transitions }: Workflow, state: string): boolean =>
-  transitions.some((t) => t.from === state && byOf(t) === 'approved')
+  transitions.some((t) => t.from === state && triggerOf(t) === 'approved')
 
 /** Returns the errors of a workflow; their pointers are relative to it. */
-export function problemsIn(value: unknown): FieldError[] {
+export function workflowProblems(value: unknown): FieldError[] {
   const shape = check(Workflow, value)
   if (shape.length > 0) return shape
   const { initial, states, transitions, gates = [] } = value as Workflow
@@ -113,7 +113,7 @@ function reachable({ initial, transitions }: Workflow): Set<string> {
  * Returns the state where a feature of this kind arrives. After a gate or a verdict, it passes states whose only way
  * out is a gate that its kind skips. After a transition without either, it stops, because work begins there.
  */
-function arrival({ transitions, gates }: Workflow, kind: FeatureKind, { to, gate, by }: Transition): string {
+function arrivalState({ transitions, gates }: Workflow, kind: FeatureKind, { to, gate, by }: Transition): string {
   const seen = new Set([to])
   if (gate === undefined && (by ?? 'advance') === 'advance') return to
   for (const state of seen) {
@@ -128,7 +128,7 @@ function arrival({ transitions, gates }: Workflow, kind: FeatureKind, { to, gate
 type Step = { to: string; gate: string | null; missing: Missing[] } | { refused: string }
 
 /** Returns the state that a move leads to, and what is missing for it. The move is allowed if nothing is missing. */
-export function step(workflow: Workflow, { status, kind }: { status: string; kind: FeatureKind }, move: Move): Step {
+export function stepFor(workflow: Workflow, { status, kind }: { status: string; kind: FeatureKind }, move: Move): Step {
   const out = workflow.transitions.filter((t) => t.from === status)
   if (!workflow.states.includes(status))
     return {
@@ -136,21 +136,21 @@ export function step(workflow: Workflow, { status, kind }: { status: string; kin
     }
   if (out.length === 0) return { refused: `The feature is ${status}, which is a final state.` }
   if (move.by !== 'advance') {
-    const found = out.find((t) => byOf(t) === move.by)
-    if (found) return { to: arrival(workflow, kind, found), gate: REVIEW, missing: [] }
-    const next = out.find((t) => byOf(t) === 'advance')
+    const found = out.find((t) => triggerOf(t) === move.by)
+    if (found) return { to: arrivalState(workflow, kind, found), gate: REVIEW, missing: [] }
+    const next = out.find((t) => triggerOf(t) === 'advance')
     return {
       refused: `The feature is ${status}. It cannot be reviewed now.${next ? ` Advance it to ${next.to} first.` : ''}`,
     }
   }
-  const arrives = (t: Transition) => (t.to === move.to ? t.to : arrival(workflow, kind, t))
+  const arrives = (t: Transition) => (t.to === move.to ? t.to : arrivalState(workflow, kind, t))
   const ways = move.to === undefined ? out : out.filter((t) => arrives(t) === move.to)
-  const found = ways.find((t) => byOf(t) === 'advance') ?? ways.find((t) => byOf(t) === 'approved') ?? ways[0]
+  const found = ways.find((t) => triggerOf(t) === 'advance') ?? ways.find((t) => triggerOf(t) === 'approved') ?? ways[0]
   if (!found)
     return {
       refused: `The feature cannot move from ${status} to ${move.to}, only to ${out.map(arrives).join(' or ')}.`,
     }
-  const verdict = byOf(found)
+  const verdict = triggerOf(found)
   const to = arrives(found)
   if (verdict !== 'advance') return { to, gate: REVIEW, missing: [reviewMissing(verdict)] }
   const gate = workflow.gates?.find((g) => g.name === found.gate)
@@ -168,8 +168,8 @@ export function step(workflow: Workflow, { status, kind }: { status: string; kin
     missing: missing.map(({ anyOf, what }) => ({
       item: anyOf.map((part) => `evidence.${part}`).join(' or '),
       // The team's own workflow contains text of users; the default one does not.
-      needs: (workflow === defaultWorkflow ? what : quoted(what)) + failuresIn(anyOf, move.evidence),
-      ...bringing({
+      needs: (workflow === defaultWorkflow ? what : quoteText(what)) + failuresIn(anyOf, move.evidence),
+      ...providedBy({
         tool: 'advance_feature',
         route: 'POST /api/features/{id}/advance',
         command: 'tutti features advance <feature>',
@@ -204,7 +204,7 @@ const failuresIn = (anyOf: readonly string[], { tests }: Partial<Evidence> = {})
 const reviewMissing = (verdict: Verdict): Missing => ({
   item: REVIEW,
   needs: `a review with the verdict ${verdict}, by someone other than the author`,
-  ...bringing({
+  ...providedBy({
     tool: 'submit_review',
     route: 'POST /api/features/{id}/reviews',
     command: `tutti features review <feature> ${verdict}`,
@@ -212,7 +212,10 @@ const reviewMissing = (verdict: Verdict): Missing => ({
 })
 
 /** Returns the call that provides a missing item. */
-export const bringing = (next: WayOut & { tool: string }): Pick<Missing, 'call' | 'next'> => ({ call: next.tool, next })
+export const providedBy = (next: WayOut & { tool: string }): Pick<Missing, 'call' | 'next'> => ({
+  call: next.tool,
+  next,
+})
 
 /** Returns the state in front of a gate, if a feature can only be in `status` after it passed that gate. */
 export function stateBeforeGate({ transitions }: Workflow, gate: string, status: string): string | undefined {
@@ -221,13 +224,13 @@ export function stateBeforeGate({ transitions }: Workflow, gate: string, status:
     const after = new Set([through.to])
     for (const state of after)
       for (const t of transitions)
-        if (t.from === state && t.to !== through.from && byOf(t) !== 'changes_requested') after.add(t.to)
+        if (t.from === state && t.to !== through.from && triggerOf(t) !== 'changes_requested') after.add(t.to)
     return after.has(status)
   })?.from
 }
 
 /** Returns the gates for a kind of feature, in workflow order, with the state of each. */
-export function progress(
+export function gateProgress(
   workflow: Workflow,
   kind: FeatureKind,
   passed: ReadonlySet<string>,
@@ -240,10 +243,10 @@ export function progress(
 }
 
 /** Returns the next step and what is missing for it; null if there is none. */
-export function next(
+export function nextFeatureStep(
   workflow: Workflow,
   at: { status: string; kind: FeatureKind },
 ): { to: string; missing: Missing[] } | null {
-  const found = step(workflow, at, { by: 'advance' })
+  const found = stepFor(workflow, at, { by: 'advance' })
   return 'refused' in found ? null : { to: found.to, missing: found.missing }
 }

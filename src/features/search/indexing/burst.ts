@@ -18,7 +18,7 @@ export class Burst {
 
   constructor(private readonly clock: () => number = () => performance.now()) {}
 
-  changed(): void {
+  noteChange(): void {
     const now = this.clock()
     if (!this.#isDense(now)) this.#since = now
     this.#times[this.#next] = now
@@ -35,7 +35,7 @@ export class Burst {
   }
 
   /** Resolves when there is no burst, and at the latest after `longest` milliseconds. */
-  async over({ longest = LONGEST_MS, signal }: { longest?: number; signal?: AbortSignal } = {}): Promise<void> {
+  async whenOver({ longest = LONGEST_MS, signal }: { longest?: number; signal?: AbortSignal } = {}): Promise<void> {
     const until = this.clock() + longest
     while (this.isOn && !signal?.aborted && this.clock() < until) await Bun.sleep(CHECK_MS)
   }

@@ -8,7 +8,7 @@ import type { App } from '../../../services.ts'
 import { passages, passageVectors } from '../table.ts'
 import { burstOf } from './burst.ts'
 import { MODEL } from './model.ts'
-import { type Made, putVectors } from './passages.ts'
+import { type EmbeddedPassage, putVectors } from './passages.ts'
 
 /** Passages read at once, and texts embedded at once; small, so that results are stored soon. */
 const READ = 64
@@ -16,11 +16,11 @@ const SENT = 16
 const FORGOTTEN = 1000
 
 /** Returns the text of a record that is embedded. */
-export const textFor = ({ title, content }: { title: string; content: string }): string =>
+export const textToEmbed = ({ title, content }: { title: string; content: string }): string =>
   title ? `${title}. ${content}` : content
 
 /** Returns passages without a vector, newest first, because people search for those first. */
-const lacking = read('search.lacking', machine, async (ctx, { without }: { without: string[] }) =>
+const readWithoutVector = read('search.lacking', machine, async (ctx, { without }: { without: string[] }) =>
   ctx.db
     .select({ id: passages.id, title: passages.title, content: passages.content })
     .from(passages)
@@ -33,28 +33,37 @@ const lacking = read('search.lacking', machine, async (ctx, { without }: { witho
     .limit(READ),
 )
 
-const keep = write('search.keep', machine, (ctx, { made }: { made: Made[] }): Promise<void> => putVectors(ctx, made), {
-  bookkeeping: true,
-})
+const storeVectors = write(
+  'search.keep',
+  machine,
+  (ctx, { made }: { made: EmbeddedPassage[] }): Promise<void> => putVectors(ctx, made),
+  {
+    bookkeeping: true,
+  },
+)
 
-const inUse = read('search.inUse', machine, async (ctx, _: Record<string, never>): Promise<string | undefined> => {
-  const [kept] = await ctx.db.select().from(meta).where(eq(meta.key, MODEL))
-  return kept?.value
-})
+const readModelInUse = read(
+  'search.inUse',
+  machine,
+  async (ctx, _: Record<string, never>): Promise<string | undefined> => {
+    const [kept] = await ctx.db.select().from(meta).where(eq(meta.key, MODEL))
+    return kept?.value
+  },
+)
 
-const change = write('search.changeModel', machine, async (ctx, _: Record<string, never>): Promise<void> => {
+const switchModel = write('search.changeModel', machine, async (ctx, _: Record<string, never>): Promise<void> => {
   const { id: value } = ctx.app.embedder
   await ctx.db.insert(meta).values({ key: MODEL, value }).onConflictDoUpdate({ target: meta.key, set: { value } })
 })
 
-const others = read('search.others', machine, async (ctx, _: Record<string, never>): Promise<boolean> => {
+const hasOtherModels = read('search.others', machine, async (ctx, _: Record<string, never>): Promise<boolean> => {
   const { rows } = await ctx.db.execute(
     sql`select 1 from ${passageVectors} where ${ne(passageVectors.model, ctx.app.embedder.id)} limit 1`,
   )
   return rows.length > 0
 })
 
-const forgetSome = write(
+const deleteSomeVectors = write(
   'search.forgetSome',
   machine,
   async (ctx, _: Record<string, never>): Promise<void> => {
@@ -82,7 +91,7 @@ async function vectorsOf(app: App, texts: readonly string[], signal?: AbortSigna
   const steps = embedder.sequential ? texts.map((text) => [text]) : [texts]
   const vectors: Float32Array[] = []
   for (const step of steps) {
-    await burstOf(app).over({ signal })
+    await burstOf(app).whenOver({ signal })
     vectors.push(...(await embedder.embed(step, { signal })))
   }
   return vectors
@@ -102,7 +111,7 @@ export const embedMissing = flow(
     let count = 0
 
     /** A text that is too long for the model gets the vector of its beginning; the other texts are not affected. */
-    const make = async (some: readonly { id: string; text: string }[]): Promise<Made[]> => {
+    const make = async (some: readonly { id: string; text: string }[]): Promise<EmbeddedPassage[]> => {
       try {
         const texts = some.map(({ text }) => text)
         const vectors = await vectorsOf(ctx.app, texts, signal)
@@ -120,19 +129,19 @@ export const embedMissing = flow(
     }
 
     while (!signal?.aborted) {
-      const batch = await lacking(ctx, { without: refused })
+      const batch = await readWithoutVector(ctx, { without: refused })
       if (batch.length === 0) break
       for (let from = 0; from < batch.length && !signal?.aborted; from += SENT) {
         const made = await make(
-          batch.slice(from, from + SENT).map(({ id, ...passage }) => ({ id, text: textFor(passage) })),
+          batch.slice(from, from + SENT).map(({ id, ...passage }) => ({ id, text: textToEmbed(passage) })),
         )
-        if (made.length > 0) await keep(ctx, { made })
+        if (made.length > 0) await storeVectors(ctx, { made })
         count += made.length
       }
     }
     if (signal?.aborted) return count
-    if ((await inUse(ctx, {})) !== embedder.id) await change(ctx, {})
-    while (!signal?.aborted && (await others(ctx, {}))) await forgetSome(ctx, {})
+    if ((await readModelInUse(ctx, {})) !== embedder.id) await switchModel(ctx, {})
+    while (!signal?.aborted && (await hasOtherModels(ctx, {}))) await deleteSomeVectors(ctx, {})
     return count
   },
 )

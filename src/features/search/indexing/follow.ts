@@ -2,7 +2,7 @@ import { contextOf } from '../../../action.ts'
 import { system } from '../../../auth/actor.ts'
 import type { App } from '../../../services.ts'
 import { burstOf } from './burst.ts'
-import { catchUp, FRESH_PACE, followed, PACE } from './indexing.ts'
+import { catchUp, FRESH_PACE, followedEvents, PACE } from './indexing.ts'
 import { renewTexts } from './renewal.ts'
 
 /** Waits this long after the last change, so that a burst of changes is indexed together. */
@@ -37,8 +37,8 @@ function renewalOf(app: App, signal: AbortSignal) {
 }
 
 /** Indexes changes soon after they happen: on events of the bus, on a slow timer, and once at startup. */
-export function follow(app: App): () => Promise<void> {
-  const types = new Set(followed(app))
+export function followChanges(app: App): () => Promise<void> {
+  const types = new Set(followedEvents(app))
   const burst = burstOf(app)
   const stop = new AbortController()
   let timer: Timer | undefined
@@ -59,7 +59,7 @@ export function follow(app: App): () => Promise<void> {
     if (running) return wake(CALM_MS)
     renewal.try()
     running = burst
-      .over({ longest: BURST_MS, signal: stop.signal })
+      .whenOver({ longest: BURST_MS, signal: stop.signal })
       .then(() => catchUp(contextOf(app, system), { signal: stop.signal, pace: FRESH_PACE, burst }))
       .then(
         (at) => at === 'waiting' && wake(AGAIN_MS),
@@ -75,7 +75,7 @@ export function follow(app: App): () => Promise<void> {
 
   const unsubscribe = app.bus.subscribe(({ type }) => {
     if (!types.has(type)) return
-    burst.changed()
+    burst.noteChange()
     wake(CALM_MS)
   })
   const sweep = setInterval(() => wake(0), SWEEP_MS)

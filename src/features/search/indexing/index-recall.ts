@@ -2,8 +2,8 @@ import { type Ctx, read, write } from '../../../action.ts'
 import { machine } from '../../../auth/policy.ts'
 import { idList, vectorText } from '../../../db/columns.ts'
 import { vectorIndexes } from '../table.ts'
-import { step, type Way } from './indexing.ts'
-import { decoded, forgetIndexes, isIndex, searchIndex, type VectorIndex } from './vector-index.ts'
+import { type Pacing, runPaced } from './indexing.ts'
+import { decodeVector, forgetIndexes, isIndex, searchIndex, type VectorIndex } from './vector-index.ts'
 
 /** The highest `hnsw.ef_search` that is tried. */
 const LAST_EF = 400
@@ -16,7 +16,7 @@ const TAKEN = 400
 /** Time limit: comparing all passages of a large owner takes long. */
 export const EXACT_MS = 120_000
 
-export interface Limits extends Way {
+export interface Limits extends Pacing {
   /** Passages above which an owner counts as large. */
   above?: number
   recall?: number
@@ -27,7 +27,7 @@ export interface Limits extends Way {
  * Measures the recall of the index. If it is too low, doubles `ef_search`; in the end the index is refused, and search
  * compares vector signs as for other owners.
  */
-export async function check(ctx: Ctx, index: VectorIndex, limits: Limits): Promise<void> {
+export async function checkRecall(ctx: Ctx, index: VectorIndex, limits: Limits): Promise<void> {
   const { log } = ctx.app
   const { owner } = index
   for (let { efSearch } = index; ; efSearch *= 2) {
@@ -35,7 +35,7 @@ export async function check(ctx: Ctx, index: VectorIndex, limits: Limits): Promi
     if (recall === undefined) return
     const isEnough = recall >= (limits.recall ?? RECALL)
     if (!isEnough && efSearch < LAST_EF) continue
-    await judge(ctx, { ...index, efSearch, recall, state: isEnough ? 'ready' : 'refused' })
+    await storeRecall(ctx, { ...index, efSearch, recall, state: isEnough ? 'ready' : 'refused' })
     forgetIndexes(ctx.app)
     if (isEnough) log.info('vector index checked', { owner, recall, efSearch })
     else log.warn('vector index has too low a recall and is not used', { owner, recall })
@@ -43,7 +43,7 @@ export async function check(ctx: Ctx, index: VectorIndex, limits: Limits): Promi
   }
 }
 
-const judge = write(
+const storeRecall = write(
   'search.judgeIndex',
   machine,
   async (ctx, { state, efSearch, recall, ...index }: VectorIndex & { recall: number; state: 'ready' | 'refused' }) => {
@@ -58,9 +58,9 @@ async function recallOf(ctx: Ctx, index: VectorIndex, limits: Limits): Promise<n
   let [found, right] = [0, 0]
   for (let i = 0; i < queries; i++) {
     if (signal?.aborted) return undefined
-    const values = besides(await somePassage(ctx, index))
+    const values = vectorNear(await randomVector(ctx, index))
     const taken = await searchIndex(ctx.app.driver, index, values, TAKEN)
-    const compared = await step(limits, () => compareExactly(ctx, { ...index, values, taken }))
+    const compared = await runPaced(limits, () => compareExactly(ctx, { ...index, values, taken }))
     found += compared.found
     right += compared.right
   }
@@ -74,17 +74,17 @@ async function recallOf(ctx: Ctx, index: VectorIndex, limits: Limits): Promise<n
  * only two thirds there, however it is built.
  */
 const AWAY = 2.1
-const bell = (): number => Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random())
+const randomNormal = (): number => Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random())
 
 /** Returns a vector that lies `AWAY` from another one, in any direction. */
-function besides(vector: Float32Array): Float32Array {
-  const way = vector.map(bell)
+function vectorNear(vector: Float32Array): Float32Array {
+  const way = vector.map(randomNormal)
   const scale = (AWAY * Math.hypot(...vector)) / Math.hypot(...way)
   return vector.map((value, i) => value + scale * (way[i] as number))
 }
 
 /** Returns the vector of a random passage of the owner. */
-const somePassage = read(
+const randomVector = read(
   'search.somePassage',
   machine,
   async (ctx, { owner, model }: VectorIndex): Promise<Float32Array> => {
@@ -97,7 +97,7 @@ const somePassage = read(
       [owner, model],
       { timeout: EXACT_MS },
     )
-    return decoded(String(rows[0]?.[0]))
+    return decodeVector(String(rows[0]?.[0]))
   },
 )
 

@@ -3,16 +3,22 @@ import type { PgTable } from 'drizzle-orm/pg-core'
 import { type Ctx, flow, read, write } from '../../../action.ts'
 import { machine } from '../../../auth/policy.ts'
 import { meta } from '../../../db/table.ts'
-import { advance, isWaiting, type Position } from '../../../events/position.ts'
-import { type Change, isForeign, positionNow, readChanges, settle } from '../../../events/reader.ts'
-import { projectOf, type SearchKind } from '../../../records/kind.ts'
+import { advancePosition, hasWriters, type Position } from '../../../events/position.ts'
+import {
+  currentPosition,
+  type EventChange,
+  isForeignPosition,
+  readChanges,
+  resolveHoles,
+} from '../../../events/reader.ts'
+import { projectColumn, type SearchKind } from '../../../records/kind.ts'
 import type { SearchName } from '../../../records/names.ts'
-import { BEFORE_ALL } from '../../../records/sync.ts'
+import { LOWEST_ID } from '../../../records/sync.ts'
 import type { App } from '../../../services.ts'
 import { passages } from '../table.ts'
 import type { Burst } from './burst.ts'
 import { dropPassages, putPassages, type Searchable } from './passages.ts'
-import { live, load, owned } from './source.ts'
+import { hasOwner, isLive, loadRecords } from './source.ts'
 
 /**
  * Keeps passages in step with the records, after their writes. It reads the events from a position that is stored in
@@ -29,15 +35,16 @@ const followedKind = ({ app }: Ctx, kind: string | undefined): SearchKind | unde
   app.records.followed.find((record) => record.kind === kind)
 
 /** One instance does the work; the others wait and then find nothing left to do. */
-const takeTurns = (ctx: Ctx) => ctx.db.execute(sql`select pg_advisory_xact_lock(hashtextextended('search.index', 0))`)
+const lockIndexing = (ctx: Ctx) =>
+  ctx.db.execute(sql`select pg_advisory_xact_lock(hashtextextended('search.index', 0))`)
 
-export async function position(ctx: Ctx): Promise<Position | undefined> {
+export async function readPosition(ctx: Ctx): Promise<Position | undefined> {
   const [kept] = await ctx.db.select().from(meta).where(eq(meta.key, POSITION))
   return kept && (JSON.parse(kept.value) as Position)
 }
 
-async function keepPosition(ctx: Ctx, position: Position): Promise<void> {
-  const value = JSON.stringify(await settle(ctx.db, position))
+async function storePosition(ctx: Ctx, position: Position): Promise<void> {
+  const value = JSON.stringify(await resolveHoles(ctx.db, position))
   await ctx.db.insert(meta).values({ key: POSITION, value }).onConflictDoUpdate({ target: meta.key, set: { value } })
 }
 
@@ -45,7 +52,10 @@ async function keepPosition(ctx: Ctx, position: Position): Promise<void> {
  * Returns the event types that may outdate passages of these kinds; default: of all. The nightly comparison covers
  * events of other server versions.
  */
-export function followed({ events: catalogue, records }: App, which: (kind: string) => boolean = () => true): string[] {
+export function followedEvents(
+  { events: catalogue, records }: App,
+  which: (kind: string) => boolean = () => true,
+): string[] {
   const kinds = new Set<string>(records.followed.map(({ kind }) => kind).filter(which))
   return catalogue.types(({ kind, many }) => many === true || kinds.has(kind))
 }
@@ -53,31 +63,31 @@ export function followed({ events: catalogue, records }: App, which: (kind: stri
 type State = 'unknown' | 'behind' | 'waiting' | 'done'
 
 /** `waiting`: nothing is left to do, but a running transaction may still commit an event with a lower number. */
-export const state = read('search.state', machine, async (ctx, _: Record<string, never>): Promise<State> => {
-  let from = await position(ctx)
-  if (!from || (await isForeign(ctx.db, from))) return 'unknown'
-  const types = new Set(followed(ctx.app))
+export const indexState = read('search.state', machine, async (ctx, _: Record<string, never>): Promise<State> => {
+  let from = await readPosition(ctx)
+  if (!from || (await isForeignPosition(ctx.db, from))) return 'unknown'
+  const types = new Set(followedEvents(ctx.app))
   for (;;) {
     const rows = await readChanges(ctx.db, from, ROWS)
     // Rows that do not concern search also advance the position, so that later reads skip them.
     if (rows.length === ROWS || rows.some(({ type }) => types.has(type))) return 'behind'
-    const reached: Position = await settle(ctx.db, advance(from, seqsOf(rows), true))
-    if (isWaiting(reached)) return 'waiting'
+    const reached: Position = await resolveHoles(ctx.db, advancePosition(from, seqsOf(rows), true))
+    if (hasWriters(reached)) return 'waiting'
     if (reached.holes.length === 0) return 'done'
     // The writers of these gaps have ended. The next read shows whether they committed.
     from = reached
   }
 })
 
-const seqsOf = (rows: readonly Change[]): number[] => rows.map(({ seq }) => seq)
+const seqsOf = (rows: readonly EventChange[]): number[] => rows.map(({ seq }) => seq)
 
 /** Sets the position to now and starts a full comparison; events report later changes. */
-const begin = write(
+const beginFollowing = write(
   'search.begin',
   machine,
   async (ctx, _: Record<string, never>): Promise<void> => {
-    await takeTurns(ctx)
-    await keepPosition(ctx, await positionNow(ctx.db))
+    await lockIndexing(ctx)
+    await storePosition(ctx, await currentPosition(ctx.db))
     ctx.enqueue({ name: 'search.compare', data: {}, key: 'all' })
   },
   { bookkeeping: true },
@@ -87,10 +97,10 @@ const followSome = write(
   'search.follow',
   machine,
   async (ctx, _: Record<string, never>): Promise<void> => {
-    await takeTurns(ctx)
-    const from = await position(ctx)
+    await lockIndexing(ctx)
+    const from = await readPosition(ctx)
     if (!from) return
-    const types = new Set(followed(ctx.app))
+    const types = new Set(followedEvents(ctx.app))
     const rows = await readChanges(ctx.db, from, ROWS)
     const isFollowed = rows.map(({ type }) => types.has(type))
     if (rows.length < ROWS && !isFollowed.includes(true)) return
@@ -107,12 +117,12 @@ const followSome = write(
       }
       for (const { type, projectId, at } of changes)
         if (ctx.app.events.get(type)?.creates && projectId) await addCreated(ctx, touched, projectId, at)
-      if (!(await index(ctx, touched, limit > 1 ? PIECES : Number.POSITIVE_INFINITY))) continue
+      if (!(await indexRecords(ctx, touched, limit > 1 ? PIECES : Number.POSITIVE_INFINITY))) continue
       const projectIds = new Set(
         changes.flatMap(({ type, projectId }) => (ctx.app.events.get(type)?.many && projectId ? projectId : [])),
       )
       for (const projectId of projectIds) ctx.enqueue({ name: 'search.compare', data: { projectId }, key: projectId })
-      return keepPosition(ctx, advance(from, seqsOf(taken), end < 0 && rows.length < ROWS))
+      return storePosition(ctx, advancePosition(from, seqsOf(taken), end < 0 && rows.length < ROWS))
     }
   },
   { bookkeeping: true },
@@ -128,13 +138,13 @@ async function addCreated(
   at: string,
 ): Promise<void> {
   for (const source of ctx.app.records.followed) {
-    const project = projectOf(source)
+    const project = projectColumn(source)
     if (!project) continue
     const { table } = source
     const rows = await ctx.db
       .select({ id: sql<string>`${table.id}` })
       .from(table as PgTable)
-      .where(and(eq(project, projectId), eq(table.updatedAt, at), live(source)))
+      .where(and(eq(project, projectId), eq(table.updatedAt, at), isLive(source)))
       .limit(MOST_CREATED)
     if (rows.length > 0)
       touched.set(source, (touched.get(source) ?? new Set()).union(new Set(rows.map(({ id }) => id))))
@@ -142,9 +152,13 @@ async function addCreated(
 }
 
 /** Returns false and does nothing if the work is too much for one transaction. */
-async function index(ctx: Ctx, touched: ReadonlyMap<SearchKind, ReadonlySet<string>>, most: number): Promise<boolean> {
+async function indexRecords(
+  ctx: Ctx,
+  touched: ReadonlyMap<SearchKind, ReadonlySet<string>>,
+  most: number,
+): Promise<boolean> {
   const found: { source: SearchKind; ids: ReadonlySet<string>; records: Searchable[] }[] = []
-  for (const [source, ids] of touched) found.push({ source, ids, records: await load(ctx, source, [...ids]) })
+  for (const [source, ids] of touched) found.push({ source, ids, records: await loadRecords(ctx, source, [...ids]) })
   const characters = found.flatMap((f) => f.records).reduce((sum, { text }) => sum + text.length, 0)
   if (characters > most * 1000) return false
   let fresh = 0
@@ -175,19 +189,19 @@ const LOOKED_AT = 500
  * Returns one page of a pass, by ids; each row is looked up on the other side by index. Without pages and `offset 0`
  * the planner, which has no statistics for tables that have just grown, would compare everything with everything.
  */
-const differing = read(
+const readDifferences = read(
   'search.differing',
   machine,
   async (ctx, { kind, projectId, of, after }: Progress): Promise<[id: string, differs: boolean][]> => {
     const source = followedKind(ctx, kind) as SearchKind
     const { table } = source
-    const seenThrough = projectOf(source)
+    const seenThrough = projectColumn(source)
     if (projectId && !seenThrough) return []
     const within = (column: SQL | undefined): SQL | undefined => (projectId ? sql`${column} = ${projectId}` : undefined)
     const page =
       of === 'records'
         ? sql`select ${table.id} as id, ${table.updatedAt} as at, ${table.organizationId} as owner from ${table}
-          where ${and(live(source), owned(source), within(sql`${seenThrough}`), sql`${table.id} > ${after}::uuid`)}
+          where ${and(isLive(source), hasOwner(source), within(sql`${seenThrough}`), sql`${table.id} > ${after}::uuid`)}
           order by ${table.id}`
         : sql`select ${passages.recordId} as id from ${passages}
           where ${and(
@@ -202,7 +216,7 @@ const differing = read(
         ? sql`select 1 from ${passages} where ${passages.kind} = ${kind} and ${passages.recordId} = page.id
             and ${passages.chunk} = 0
           and ${passages.at} = page.at and ${passages.organizationId} is not distinct from page.owner`
-        : sql`select 1 from ${table} where ${and(sql`${table.id} = page.id`, live(source))}`
+        : sql`select 1 from ${table} where ${and(sql`${table.id} = page.id`, isLive(source))}`
     const { rows } = await ctx.db.execute<{ id: string; differs: boolean }>(sql`
     select page.id, there.yes is null as differs from (${page} limit ${LOOKED_AT}) page
     left join lateral (select true as yes from (${other} offset 0) one) there on true order by page.id`)
@@ -215,11 +229,11 @@ const indexThese = write(
   'search.indexThese',
   machine,
   async (ctx, { kind, ids }: { kind: string; ids: string[] }): Promise<number> => {
-    await takeTurns(ctx)
+    await lockIndexing(ctx)
     const source = followedKind(ctx, kind) as SearchKind
     for (let limit = EVENTS; ; limit = Math.floor(limit / 2))
       if (
-        await index(
+        await indexRecords(
           ctx,
           new Map([[source, new Set(ids.slice(0, limit))]]),
           limit > 1 ? PIECES : Number.POSITIVE_INFINITY,
@@ -238,13 +252,13 @@ export const PACE = 9
 export const FRESH_PACE = 3
 
 /** `pace`: the pause after each step, as a multiple of the step's duration. */
-export interface Way {
+export interface Pacing {
   signal?: AbortSignal
   pace?: number
   burst?: Burst
 }
 
-export async function step<T>({ signal, pace = 0, burst }: Way, work: () => Promise<T>): Promise<T> {
+export async function runPaced<T>({ signal, pace = 0, burst }: Pacing, work: () => Promise<T>): Promise<T> {
   const started = performance.now()
   const done = await work()
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -257,31 +271,31 @@ export async function step<T>({ signal, pace = 0, burst }: Way, work: () => Prom
 }
 
 /** For changes that no single event names: a first start with old records, a plan, a moved or deleted project. */
-export const compare = flow(
+export const compareAllRecords = flow(
   'search.compare',
   machine,
-  async (ctx, { projectId, ...way }: Way & { projectId?: string }): Promise<void> => {
+  async (ctx, { projectId, ...way }: Pacing & { projectId?: string }): Promise<void> => {
     for (const { kind } of ctx.app.records.followed)
       for (const of of ['records', 'passages'] as const)
-        for (let after: string | undefined = BEFORE_ALL; after && !way.signal?.aborted; ) {
-          const page: [string, boolean][] = await step(way, () =>
-            differing(ctx, { kind, projectId, of, after: after as string }),
+        for (let after: string | undefined = LOWEST_ID; after && !way.signal?.aborted; ) {
+          const page: [string, boolean][] = await runPaced(way, () =>
+            readDifferences(ctx, { kind, projectId, of, after: after as string }),
           )
           let ids = page.flatMap(([id, differs]) => (differs ? id : []))
           while (ids.length > 0 && !way.signal?.aborted)
-            ids = ids.slice(await step(way, () => indexThese(ctx, { kind, ids })))
+            ids = ids.slice(await runPaced(way, () => indexThese(ctx, { kind, ids })))
           after = page.length === LOOKED_AT ? page.at(-1)?.[0] : undefined
         }
   },
 )
 
 /** Indexes everything that has happened until now. */
-export const catchUp = flow('search.catchUp', machine, async (ctx, way: Way): Promise<'done' | 'waiting'> => {
+export const catchUp = flow('search.catchUp', machine, async (ctx, way: Pacing): Promise<'done' | 'waiting'> => {
   while (!way.signal?.aborted) {
-    const at = await state(ctx, {})
+    const at = await indexState(ctx, {})
     if (at === 'done' || at === 'waiting') return at
-    if (at === 'unknown') await begin(ctx, {})
-    else await step(way, () => followSome(ctx, {}))
+    if (at === 'unknown') await beginFollowing(ctx, {})
+    else await runPaced(way, () => followSome(ctx, {}))
   }
   return 'done'
 })

@@ -13,13 +13,13 @@ export interface QueryVector {
 }
 
 /** Apps that have completed a change of model, which is final while they run. */
-const changed = new WeakSet<App>()
+const switchedApps = new WeakSet<App>()
 
 async function modelsToAsk(ctx: Ctx): Promise<Embedder[]> {
   const { embedder } = ctx.app
-  if (changed.has(ctx.app)) return [embedder]
+  if (switchedApps.has(ctx.app)) return [embedder]
   const [kept] = await ctx.db.select().from(meta).where(eq(meta.key, MODEL))
-  if (kept?.value === embedder.id) changed.add(ctx.app)
+  if (kept?.value === embedder.id) switchedApps.add(ctx.app)
   const earlier = kept && kept.value !== embedder.id ? embedder.earlier(kept.value) : undefined
   return earlier ? [earlier, embedder] : [embedder]
 }

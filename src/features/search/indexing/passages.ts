@@ -37,11 +37,11 @@ const MOST_CHUNKS = 200
  */
 export function chunksOf(text: string): string[] {
   const parts = text.split('\f').filter((part) => part.trim() !== '')
-  if (parts.length < 2) return cut(parts[0] ?? '')
-  return [parts.join('\n\n'), ...parts].flatMap(cut).slice(0, MOST_CHUNKS)
+  if (parts.length < 2) return cutText(parts[0] ?? '')
+  return [parts.join('\n\n'), ...parts].flatMap(cutText).slice(0, MOST_CHUNKS)
 }
 
-function cut(text: string): string[] {
+function cutText(text: string): string[] {
   const words = text.split(/(?<=\s)/)
   const chunks: string[] = []
   for (let from = 0; from < words.length && chunks.length < MOST_CHUNKS; from += WORDS - OVERLAP) {
@@ -55,7 +55,7 @@ function cut(text: string): string[] {
 
 type Row = typeof passages.$inferInsert
 /** Columns that decide who finds a passage and how. Changing them does not outdate its vector. */
-const described = [
+const descriptiveColumns = [
   'organizationId',
   'userId',
   'projectId',
@@ -96,7 +96,8 @@ export async function putPassages(ctx: Ctx, kind: SearchName, records: readonly 
       }
       old.delete(`${record.recordId} ${chunk}`)
       const same =
-        described.every((name) => row[name] === there[name]) && JSON.stringify(row.tags) === JSON.stringify(there.tags)
+        descriptiveColumns.every((name) => row[name] === there[name]) &&
+        JSON.stringify(row.tags) === JSON.stringify(there.tags)
       if (same) continue
       await ctx.db.update(passages).set(row).where(eq(passages.id, there.id))
       if (row.organizationId !== there.organizationId) await renumber(ctx, eq(passages.id, there.id))
@@ -120,14 +121,14 @@ export async function dropPassages(ctx: Ctx, kind: SearchName, recordIds: readon
     await ctx.db.delete(passages).where(and(eq(passages.kind, kind), anyOf(passages.recordId, idList(recordIds))))
 }
 
-export interface Made {
+export interface EmbeddedPassage {
   /** Id of the passage. */
   id: string
   vector: Float32Array
 }
 
 /** Stores vectors of the current model. Ignores passages that were deleted meanwhile. */
-export async function putVectors(ctx: Ctx, made: readonly Made[]): Promise<void> {
+export async function putVectors(ctx: Ctx, made: readonly EmbeddedPassage[]): Promise<void> {
   const ids = idList(made.map(({ id }) => id))
   const vectors = `{${made.map(({ vector }) => `"${vectorText(vector)}"`).join(',')}}`
   await ctx.db.execute(sql`

@@ -4,9 +4,9 @@ import { flow, write } from '../../../action.ts'
 import { machine } from '../../../auth/policy.ts'
 import { meta } from '../../../db/table.ts'
 import type { SearchName } from '../../../records/names.ts'
-import { BEFORE_ALL } from '../../../records/sync.ts'
+import { LOWEST_ID } from '../../../records/sync.ts'
 import { passages } from '../table.ts'
-import { step, type Way } from './indexing.ts'
+import { type Pacing, runPaced } from './indexing.ts'
 
 const KEY = 'search.texts'
 /** Raise it when search reads a kind differently than before, and name the affected records in `grown` of the kind. */
@@ -77,14 +77,14 @@ const keepRenewed = write(
  * comparison has replaced the passages, search finds them as before. After an interruption it starts again. Several
  * instances may run it at once: it then replaces more passages than necessary, which does no harm.
  */
-export const renewTexts = flow('search.renewTexts', machine, async (ctx, way: Way): Promise<void> => {
+export const renewTexts = flow('search.renewTexts', machine, async (ctx, way: Pacing): Promise<void> => {
   const [kept] = await ctx.db.select().from(meta).where(eq(meta.key, KEY))
   if (kept?.value === TEXTS) return
   for (const { kind, search } of ctx.app.records.followed) {
     if (!search.grown) continue
-    for (let after: string | undefined = BEFORE_ALL; after !== undefined; ) {
+    for (let after: string | undefined = LOWEST_ID; after !== undefined; ) {
       const page: Page = { kind, after }
-      after = await step(way, () => renewSome(ctx, page))
+      after = await runPaced(way, () => renewSome(ctx, page))
       if (way.signal?.aborted) return
     }
   }

@@ -24,7 +24,7 @@ export const isIndex = ({ owner, model }: Pick<VectorIndex, 'owner' | 'model'>) 
 export const OVERTAKEN = 1000
 
 /** Reads a vector as pgvector sends it: two numbers of 16 bits, then one of 32 bits for each dimension. */
-export function decoded(vector: string): Float32Array {
+export function decodeVector(vector: string): Float32Array {
   const bytes = Buffer.from(vector, 'base64')
   return Float32Array.from({ length: bytes.readUInt16BE(0) }, (_, i) => bytes.readFloatBE(4 + 4 * i))
 }
@@ -45,7 +45,7 @@ export const nearestStatement = (index: VectorIndex, most: number): string =>
     order by ${indexedVector(index)} <=> $1::halfvec(${index.dimensions}) limit ${most}`
 
 /** Passages that are too new for the index: `$1` is a vector, `$2` the number after which they begin. */
-const fresh = ({ owner, model }: VectorIndex, most: number): string =>
+const freshStatement = ({ owner, model }: VectorIndex, most: number): string =>
   `select passage_id from passage_signs
     where owner = ${literal(owner)}::uuid and seq > $2::bigint and model = ${literal(model)}
     order by signs <~> binary_quantize($1::vector) limit ${most}`
@@ -69,7 +69,7 @@ export async function searchIndex(
       params: [String(index.efSearch)],
     })
     const near = await tx.query(nearestStatement(index, most), [vector])
-    const newer = await tx.query(fresh(index, most), [vector, index.markedSeq - OVERTAKEN])
+    const newer = await tx.query(freshStatement(index, most), [vector, index.markedSeq - OVERTAKEN])
     return [...new Set([...near.rows, ...newer.rows].map(([id]) => String(id)))]
   } finally {
     await tx.rollback()
@@ -92,21 +92,21 @@ export const readyIndexes = read('search.readyIndexes', machine, (ctx, _: Record
 
 /** How long an index is used after it was given up, so it is dropped much later. */
 const REMEMBERED_MS = 60_000
-interface Known {
+interface KnownIndexes {
   at: number
   indexes: Promise<VectorIndex[]>
 }
-const known = new WeakMap<App, Known>()
+const knownIndexes = new WeakMap<App, KnownIndexes>()
 
 /** Makes the next search read the list of indexes again. */
-export const forgetIndexes = (app: App): void => void known.delete(app)
+export const forgetIndexes = (app: App): void => void knownIndexes.delete(app)
 
 function indexesOf(app: App): Promise<VectorIndex[]> {
   const now = performance.now()
-  const before = known.get(app)
+  const before = knownIndexes.get(app)
   if (before && now - before.at < REMEMBERED_MS) return before.indexes
   const indexes = readyIndexes(contextOf(app, system), {})
-  known.set(app, { at: now, indexes })
+  knownIndexes.set(app, { at: now, indexes })
   return indexes
 }
 

@@ -35,7 +35,7 @@ const EVIDENCE = /^Evidence:(\n- .+)+$/
  * Returns the notes and evidence that were added between two completion notes: the opposite of `withNotes`. A device
  * sends only the notes, and their evidence must be stored as evidence.
  */
-export function saidIn(before: string | null, after: string): Pick<TaskComplete, 'notes' | 'evidence'> {
+export function notesBetween(before: string | null, after: string): Pick<TaskComplete, 'notes' | 'evidence'> {
   const known = before ? `${before}\n\n` : ''
   const said = after.startsWith(known) ? after.slice(known.length) : after
   const [lists, notes] = partition(said.split('\n\n'), (paragraph) => EVIDENCE.test(paragraph))

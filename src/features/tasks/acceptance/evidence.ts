@@ -2,14 +2,14 @@ import { and, eq } from 'drizzle-orm'
 import { type Ctx, write } from '../../../action.ts'
 import { newId } from '../../../db/columns.ts'
 import { notFound } from '../../../errors.ts'
-import { speaker } from '../../agents/parties.ts'
+import { currentUserOrAgent } from '../../agents/users-and-agents.ts'
 import type { Evidence } from '../../projects/workflow/workflow-schema.ts'
 import { taskEvidenceAdded, taskVerified } from '../events.ts'
-import { permitted, verifying } from '../refusals.ts'
-import { about } from '../rows.ts'
+import { findPermitted, taskVerifyRule } from '../refusals.ts'
+import { taskEvent } from '../rows.ts'
 import type { Task, TaskEvidence } from '../schema.ts'
 import { taskEvidence } from '../table.ts'
-import { namedIn } from './evidence-line.ts'
+import { itemsIn } from './evidence-line.ts'
 
 const commit = /^[0-9a-f]{7,40}$/i
 const address = /^https?:\/\/\S+$/i
@@ -36,7 +36,7 @@ function evidenceOf(lines: readonly string[], otherwise: string): Evidence {
  * Stores the new parts of a task's evidence and returns its id; undefined if all of it is stored already. Its level is
  * `reported`, because no one has checked it yet.
  */
-export async function keepEvidence(
+export async function storeEvidence(
   ctx: Ctx,
   taskId: string,
   lines: readonly string[],
@@ -47,11 +47,11 @@ export async function keepEvidence(
     .select({ evidence: taskEvidence.evidence })
     .from(taskEvidence)
     .where(eq(taskEvidence.taskId, taskId))
-  const there = new Set(rows.flatMap(({ evidence }) => [...evidence.summary.split('\n'), ...namedIn(evidence)]))
+  const there = new Set(rows.flatMap(({ evidence }) => [...evidence.summary.split('\n'), ...itemsIn(evidence)]))
   const fresh = [...new Set(lines.map((line) => line.trim()))].filter((line) => line !== '' && !there.has(line))
   if (fresh.length === 0) return undefined
   const evidenceId = newId()
-  const { type, id, name } = speaker(ctx)
+  const { type, id, name } = currentUserOrAgent(ctx)
   await ctx.db.insert(taskEvidence).values({
     id: evidenceId,
     taskId,
@@ -67,22 +67,22 @@ export async function keepEvidence(
 
 /** Adds evidence to a task without completing it. */
 export async function addEvidence(ctx: Ctx, task: Task, lines: readonly string[]): Promise<void> {
-  const evidenceId = await keepEvidence(ctx, task.id, lines, 'Evidence')
-  if (evidenceId) ctx.emit(taskEvidenceAdded, about(task, { evidenceId }))
+  const evidenceId = await storeEvidence(ctx, task.id, lines, 'Evidence')
+  if (evidenceId) ctx.emit(taskEvidenceAdded, taskEvent(task, { evidenceId }))
 }
 
 /** Marks evidence as checked by the caller. Evidence that someone has already checked stays unchanged. */
 export const verify = write(
   'tasks.verify',
-  verifying,
+  taskVerifyRule,
   async (ctx, { ref, evidenceId }: { ref: string; evidenceId: string }): Promise<TaskEvidence> => {
-    const { task } = await permitted(ctx, ref, 'verify')
+    const { task } = await findPermitted(ctx, ref, 'verify')
     const mine = and(eq(taskEvidence.id, evidenceId), eq(taskEvidence.taskId, task.id))
     const [row] = await ctx.db.select().from(taskEvidence).where(mine).for('update')
     if (!row) throw notFound('evidence', evidenceId)
     if (row.level !== 'verified') {
       await ctx.db.update(taskEvidence).set({ level: 'verified' }).where(mine)
-      ctx.emit(taskVerified, about(task, { evidenceId }))
+      ctx.emit(taskVerified, taskEvent(task, { evidenceId }))
     }
     const { id, evidence, actorType: type, actorId, actorName: name, createdAt } = row
     return { id, level: 'verified', evidence, actor: { type, id: actorId, name }, createdAt }

@@ -4,16 +4,26 @@ import { rightsOf } from '../../../auth/rights.ts'
 import { anyOf, idList } from '../../../db/columns.ts'
 import { and, or } from '../../../db/conditions.ts'
 import { AppError, invalid } from '../../../errors.ts'
-import { nameChanged } from '../../../records/changed.ts'
-import { circleIn, wayTo } from '../../../records/cycles.ts'
+import { findCycle, findPath } from '../../../records/cycles.ts'
+import { emitChanged } from '../../../records/synced-changes.ts'
 import { notify } from '../../notifications/service.ts'
-import { takeTurns } from '../../projects/names.ts'
+import { lockTeam } from '../../projects/names.ts'
 import { readersOf } from '../../projects/readers.ts'
 import { visibleTo as projectVisibleTo } from '../../projects/rows.ts'
 import { projects } from '../../projects/table.ts'
 import { taskFreed, taskRelated, taskUnrelated } from '../events.ts'
-import { changing, permitted } from '../refusals.ts'
-import { about, find, findWithProject, HIDDEN, live, selectItems, toItem, visibleTo, withProject } from '../rows.ts'
+import { findPermitted, taskWriteRule } from '../refusals.ts'
+import {
+  findTask,
+  findWithProject,
+  HIDDEN,
+  isLiveTask,
+  selectItems,
+  taskEvent,
+  toItem,
+  visibleTo,
+  withProject,
+} from '../rows.ts'
 import type { Relate, Task, TaskItem } from '../schema.ts'
 import { taskDependencies as dependencies, tasks } from '../table.ts'
 
@@ -24,11 +34,11 @@ const MOST_SHOWN = 100
  * `hidden`: blockers that the caller cannot see.
  */
 export async function findBlockers(ctx: Ctx, organizationId: string, refs: readonly string[]): Promise<string[]> {
-  await takeTurns(ctx, organizationId)
+  await lockTeam(ctx, organizationId)
   const blockers = new Set<string>()
   for (const ref of refs) {
     if (ref === HIDDEN) continue
-    const blocker = await find(ctx, ref)
+    const blocker = await findTask(ctx, ref)
     if (blocker.organizationId !== organizationId)
       throw invalid('/blockedBy', `${blocker.key} belongs to another team. Blockers must belong to the task's team.`)
     blockers.add(blocker.id)
@@ -36,7 +46,7 @@ export async function findBlockers(ctx: Ctx, organizationId: string, refs: reado
   return [...blockers]
 }
 
-type Waiting = Pick<Task, 'id' | 'organizationId' | 'projectId'>
+type WaitingTask = Pick<Task, 'id' | 'organizationId' | 'projectId'>
 interface HowToBlock {
   /** Keeps the blockers that the caller cannot see. */
   keepHidden?: boolean
@@ -47,7 +57,7 @@ interface HowToBlock {
 /** Replaces the blockers of a task. Requires that its neighbours are locked. */
 export async function setBlockers(
   ctx: Ctx,
-  task: Waiting,
+  task: WaitingTask,
   blockers: readonly string[],
   { keepHidden = false, dependencyId }: HowToBlock = {},
 ): Promise<void> {
@@ -93,8 +103,8 @@ export async function addDependencies(ctx: Ctx, wanted: readonly Dependency[]): 
 }
 
 /** Reports added and removed dependencies, for devices that hold the project of the task. */
-export const nameDependencies = (ctx: Ctx, of: Omit<Waiting, 'id'>, list: readonly { id: string }[]): void =>
-  nameChanged(
+export const nameDependencies = (ctx: Ctx, of: Omit<WaitingTask, 'id'>, list: readonly { id: string }[]): void =>
+  emitChanged(
     ctx,
     'dependency',
     { organizationId: of.organizationId, projectId: of.projectId },
@@ -113,13 +123,13 @@ export async function requireNoCircle(ctx: Ctx, ids: readonly string[]): Promise
     select d.task_id as from, d.blocked_by_id as to from blockers
     join ${dependencies} d on d.task_id = blockers.id and d.kind = 'blocks'
       join ${tasks} t on t.id = d.blocked_by_id and t.deleted_at is null`)
-  const circle = circleIn(edges)
+  const circle = findCycle(edges)
   if (!circle) return
   const waitsFor = Map.groupBy(edges, ({ from }) => from)
   const suspects = ids.filter((id) => circle.has(id))
   for (const id of suspects.length > 0 ? suspects : ids) {
     const starts = waitsFor.get(id)?.map(({ to }) => to)
-    const way = starts && wayTo(id, starts, edges)
+    const way = starts && findPath(id, starts, edges)
     if (way)
       throw new AppError(
         'conflict.cycle',
@@ -144,30 +154,30 @@ async function inWords(ctx: Ctx, way: readonly string[]): Promise<string> {
   ).join(' → ')
 }
 
-type Named = Pick<TaskItem, 'id' | 'key' | 'title' | 'createdById'>
+type NamedTask = Pick<TaskItem, 'id' | 'key' | 'title' | 'createdById'>
 const waitingFor = (ids: readonly string[]): SQL =>
   and(
-    live,
+    isLiveTask,
     sql`${tasks.status} not in ('done', 'cancelled')`,
     sql`${tasks.id} in (select d.task_id from ${dependencies} d
       where d.kind = 'blocks' and d.blocked_by_id = any(${idList(ids)}::uuid[]))`,
   )
-const named = ({ id, key, title, createdById }: Named): Named => ({ id, key, title, createdById })
+const toNamed = ({ id, key, title, createdById }: NamedTask): NamedTask => ({ id, key, title, createdById })
 
 /** Returns the tasks that are blocked again and visible to the caller. */
-export async function blockedAgain(ctx: Ctx, id: string): Promise<Named[]> {
+export async function findBlockedAgain(ctx: Ctx, id: string): Promise<NamedTask[]> {
   const rows = await selectItems(ctx)
     .where(and(waitingFor([id]), visibleTo(rightsOf(ctx.actor))))
     .orderBy(tasks.number)
     .limit(MOST_SHOWN)
-  return rows.map((row) => named(toItem(row, ctx.now)))
+  return rows.map((row) => toNamed(toItem(row, ctx.now)))
 }
 
 /**
  * Call after these tasks were closed or deleted. Tasks without other blockers can be started now: those in the state
  * `blocked` return to `todo`, and their assignees are notified. Returns the tasks that the caller sees.
  */
-export async function setFree(ctx: Ctx, ids: readonly string[], by: string): Promise<Named[]> {
+export async function unblockTasks(ctx: Ctx, ids: readonly string[], by: string): Promise<NamedTask[]> {
   // Two callers may close the last two blockers at once: the lock makes the second see the change of the first.
   const waiting = await ctx.db
     .select({ id: tasks.id })
@@ -187,20 +197,20 @@ export async function setFree(ctx: Ctx, ids: readonly string[], by: string): Pro
   for (const task of freed) {
     const stopped = task.status === 'blocked'
     const freer = from?.id === task.projectId ? { by } : {}
-    ctx.emit(taskFreed, about(stopped ? { ...task, status: 'todo', version: task.version + 1 } : task, freer))
+    ctx.emit(taskFreed, taskEvent(stopped ? { ...task, status: 'todo', version: task.version + 1 } : task, freer))
   }
-  await notifyAssignees(ctx, freed, (task) => (isShownIn(task, from) ? by : 'The last task before it'))
+  await notifyAssignees(ctx, freed, (task) => (isMentionableIn(task, from) ? by : 'The last task before it'))
   const shown = await selectItems(ctx)
     .where(and(anyOf(tasks.id, idList(freed.map(({ id }) => id))), visibleTo(rightsOf(ctx.actor))))
     .orderBy(tasks.number)
     .limit(MOST_SHOWN)
-  return shown.map((row) => named(toItem(row, ctx.now)))
+  return shown.map((row) => toNamed(toItem(row, ctx.now)))
 }
 
-type Place = { id: string; visibility: string }
+type ProjectVisibility = { id: string; visibility: string }
 
 /** Returns the project of tasks that all belong to one. */
-async function projectOf(ctx: Ctx, ids: readonly string[]): Promise<Place | undefined> {
+async function projectOf(ctx: Ctx, ids: readonly string[]): Promise<ProjectVisibility | undefined> {
   const [found] = await ctx.db
     .select({ id: projects.id, visibility: projects.visibility })
     .from(tasks)
@@ -214,7 +224,7 @@ async function projectOf(ctx: Ctx, ids: readonly string[]): Promise<Place | unde
  * Returns whether people who see the task's project may learn about the other task. Events do not use this rule,
  * because credentials that are limited to the task's project read them too.
  */
-const isShownIn = ({ projectId }: Pick<TaskItem, 'projectId'>, other: Place | undefined): boolean =>
+const isMentionableIn = ({ projectId }: Pick<TaskItem, 'projectId'>, other: ProjectVisibility | undefined): boolean =>
   other !== undefined && (other.id === projectId || other.visibility !== 'private')
 
 /** Notifies the assignees who can still see the project. */
@@ -237,11 +247,11 @@ async function notifyAssignees(ctx: Ctx, freed: readonly TaskItem[], by: (task: 
 }
 
 /** Sets a relation that is not a dependency: relates, discovered_from, duplicates. A device chooses its id. */
-export const relate = write(
+export const relateTasks = write(
   'tasks.relate',
-  changing,
+  taskWriteRule,
   async (ctx, { ref, task: other, kind, id }: Relate & { ref: string; id?: string }): Promise<Task> => {
-    const { task } = await permitted(ctx, ref, 'relate')
+    const { task } = await findPermitted(ctx, ref, 'relate')
     const { task: to, project } = await findWithProject(ctx, other)
     if (task.organizationId !== to.organizationId || task.id === to.id)
       throw invalid('/task', 'A task can only be related to another task of the same team.')
@@ -263,7 +273,7 @@ export const relate = write(
     }
     ctx.emit(
       kind ? taskRelated : taskUnrelated,
-      about(task, { to: project.id === task.projectId ? to.key : HIDDEN, kind }),
+      taskEvent(task, { to: project.id === task.projectId ? to.key : HIDDEN, kind }),
     )
     return task
   },

@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm'
 import type { Ctx } from '../../../action.ts'
-import { checked, type SyncEntity } from '../../../records/sync.ts'
+import { type SyncEntity, validateFields } from '../../../records/sync.ts'
 import { id, object, oneOf, optional, type Static } from '../../../schema.ts'
 import { HIDDEN } from '../rows.ts'
 import { kinds } from '../schema.ts'
 import { update } from '../service.ts'
 import { taskDependencies } from '../table.ts'
-import { relate, visibleBlockers } from './dependencies.ts'
+import { relateTasks, visibleBlockers } from './dependencies.ts'
 
 const Dependency = object({ taskId: id(), blockedById: id(), kind: optional(oneOf(kinds)) })
 type Dependency = Static<typeof Dependency>
@@ -14,7 +14,7 @@ type Dependency = Static<typeof Dependency>
 /** Adds or removes a dependency. Blockers are changed with their task; other relations by themselves. */
 async function set(ctx: Ctx, dependencyId: string, { taskId, blockedById, kind }: Dependency, isThere: boolean) {
   if (kind !== undefined && kind !== 'blocks')
-    return relate(ctx, { ref: taskId, task: blockedById, kind: isThere ? kind : null, id: dependencyId })
+    return relateTasks(ctx, { ref: taskId, task: blockedById, kind: isThere ? kind : null, id: dependencyId })
   const others = (await visibleBlockers(ctx, taskId)).filter((other) => other !== blockedById)
   const blockedBy = [...others, HIDDEN, ...(isThere ? [blockedById] : [])]
   return update(ctx, { ref: taskId, blockedBy, dependencyId })
@@ -39,7 +39,7 @@ export const dependencySync: SyncEntity<Ctx> = {
     { kind: 'task', id: taskDependencies.taskId },
     { kind: 'task', id: taskDependencies.blockedById },
   ],
-  create: (ctx, id, fields) => set(ctx, id, checked(Dependency, fields), true),
+  create: (ctx, id, fields) => set(ctx, id, validateFields(Dependency, fields), true),
   remove: (ctx, { id, taskId, blockedById, kind }) =>
-    set(ctx, id, checked(Dependency, { taskId, blockedById, kind }), false),
+    set(ctx, id, validateFields(Dependency, { taskId, blockedById, kind }), false),
 }

@@ -4,10 +4,10 @@ import { member } from '../../../auth/policy.ts'
 import { rightsOf } from '../../../auth/rights.ts'
 import { anyOf, idList } from '../../../db/columns.ts'
 import { and } from '../../../db/conditions.ts'
-import { isOpen } from '../../../records/open.ts'
+import { openCondition } from '../../../records/open.ts'
 import * as projects from '../../projects/rows.ts'
 import { filtersOf, hasAnyStatus } from '../lists/filters.ts'
-import { requireThere } from '../lists/lists.ts'
+import { requireVisible } from '../lists/lists.ts'
 import { selectItems, toItem, visibleTo, withProject } from '../rows.ts'
 import { taskDependencies, tasks } from '../table.ts'
 import type { GraphQuery, TaskGraph } from './graph-schema.ts'
@@ -19,12 +19,12 @@ const MOST_EDGES = 2000
  * Returns the connections of a project's tasks, and the tasks at both ends that the caller sees. With filters: the
  * connections where at least one task matches.
  */
-export const graph = read(
+export const getGraph = read(
   'tasks.graph',
   member('tasks:read'),
   async (ctx, { ref, open, kind, ...filters }: GraphQuery & { ref: string }): Promise<TaskGraph> => {
-    const { id: projectId } = await projects.find(ctx, ref)
-    await requireThere(ctx, filters)
+    const { id: projectId } = await projects.findProject(ctx, ref)
+    await requireVisible(ctx, filters)
     const matching = Object.values(filters).some((value) => value !== undefined)
       ? sql`select ${tasks.id} from ${withProject} where ${and(
           ...(await filtersOf(ctx, { ...filters, projectId })),
@@ -62,7 +62,7 @@ async function nodesOf(
     matching && (await ctx.db.execute<{ id: string }>(sql`${matching} and ${anyOf(tasks.id, idList(ids))}`)).rows
   const matched = found && new Set(found.map(({ id }) => id))
   const rows = await selectItems(ctx)
-    .where(and(anyOf(tasks.id, idList(ids)), isOpen(tasks.status, open), visibleTo(rightsOf(ctx.actor))))
+    .where(and(anyOf(tasks.id, idList(ids)), openCondition(tasks.status, open), visibleTo(rightsOf(ctx.actor))))
     .orderBy(tasks.position, tasks.id)
   return rows.map((row) => {
     const { id, projectId, key, title, status, priority, assignee, estimate, dueAt } = toItem(row, ctx.now)

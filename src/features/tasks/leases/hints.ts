@@ -10,7 +10,7 @@ interface Hint {
   worker: string
   until: number
 }
-const given = new WeakMap<App, Map<string, Hint>>()
+const hintsByApp = new WeakMap<App, Map<string, Hint>>()
 
 const nameOf = ({ id, credentialId, connection, sessionId }: Worker): string =>
   [id, credentialId, connection, sessionId].join(' ')
@@ -23,8 +23,8 @@ const nameOf = ({ id, credentialId, connection, sessionId }: Worker): string =>
 export function takeHint(ctx: Ctx, worker: Worker, taskId: string, except: readonly string[]): boolean {
   if (!except.includes(taskId) && hintedToOthers(ctx, worker).includes(taskId)) return false
   const { app, now } = ctx
-  const hints = given.get(app) ?? new Map<string, Hint>()
-  given.set(app, hints)
+  const hints = hintsByApp.get(app) ?? new Map<string, Hint>()
+  hintsByApp.set(app, hints)
   hints.delete(taskId)
   hints.set(taskId, { worker: nameOf(worker), until: Date.parse(now) + KEEP_MS })
   if (hints.size > MOST) hints.delete(hints.keys().next().value as string)
@@ -35,5 +35,5 @@ export function takeHint(ctx: Ctx, worker: Worker, taskId: string, except: reado
 export function hintedToOthers({ app, now }: Ctx, worker: Worker): string[] {
   const own = nameOf(worker)
   const at = Date.parse(now)
-  return [...(given.get(app) ?? [])].flatMap(([id, hint]) => (hint.worker !== own && hint.until > at ? [id] : []))
+  return [...(hintsByApp.get(app) ?? [])].flatMap(([id, hint]) => (hint.worker !== own && hint.until > at ? [id] : []))
 }

@@ -8,28 +8,35 @@ import { projectOf } from '../../projects/current.ts'
 import { requireOpenProject } from '../../projects/refusals.ts'
 import { projects as projectTable } from '../../projects/table.ts'
 import { taskClaimed, taskRenewed } from '../events.ts'
-import { about, find, HIDDEN, keysIn, openWaiters, selectItems, toItem, withinProject } from '../rows.ts'
+import { findTask, HIDDEN, keysIn, openWaiters, selectItems, taskEvent, toItem, withinProject } from '../rows.ts'
 import type { NextTask, Task, TaskNext } from '../schema.ts'
 import { tasks } from '../table.ts'
-import { continueTask, findBegunTask, otherHeldTasks, type Search, scopeOf, whyContinue } from './continuing.ts'
+import {
+  continueTask,
+  findStartedTask,
+  isInScope,
+  otherHeldTasks,
+  type PickSearch,
+  whyContinue,
+} from './continue-task.ts'
 import { hintedToOthers, takeHint } from './hints.ts'
-import { claimed } from './leases.ts'
-import { open, pickGroups, urgency } from './pick-order.ts'
+import { claimColumns } from './leases.ts'
+import { openStatuses, pickGroups, urgency } from './pick-order.ts'
 import { keepReason, reasonOf } from './reasons.ts'
 import { namedWorker } from './workers.ts'
 
 /** Claims the next task and explains the choice. `pick-order.ts` decides the order. */
 
-const inGroup = (ctx: Ctx, { projectId, except }: Search, which: SQL) =>
+const inGroup = (ctx: Ctx, { projectId, except }: PickSearch, which: SQL) =>
   ctx.db
     .select({ id: tasks.id })
     .from(tasks)
     .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
-    .where(and(scopeOf(ctx, projectId), which, except?.length ? notInArray(tasks.id, [...except]) : undefined))
+    .where(and(isInScope(ctx, projectId), which, except?.length ? notInArray(tasks.id, [...except]) : undefined))
     .$dynamic()
 
 /** SQL for the id of the first task. `coalesce` runs a query only if those before it found nothing. */
-function first(ctx: Ctx, search: Search, lock?: { skipLocked: boolean }): SQL<string | null> {
+function firstTaskId(ctx: Ctx, search: PickSearch, lock?: { skipLocked: boolean }): SQL<string | null> {
   const queries = pickGroups(ctx, search.holder).map(({ which, order }) => {
     const query = inGroup(ctx, search, which)
       .orderBy(...order)
@@ -40,35 +47,39 @@ function first(ctx: Ctx, search: Search, lock?: { skipLocked: boolean }): SQL<st
 }
 
 /** Claims a task in the statement that picks it, so that concurrent agents get different ones. */
-async function take(
+async function claimFirst(
   ctx: Ctx,
-  search: Search,
+  search: PickSearch,
   minutes: number | undefined,
   skipLocked: boolean,
 ): Promise<string | undefined> {
   const [row] = await ctx.db
     .update(tasks)
-    .set(claimed(ctx, search.holder, minutes))
-    .where(sql`${tasks.id} = ${first(ctx, search, { skipLocked })}`)
+    .set(claimColumns(ctx, search.holder, minutes))
+    .where(sql`${tasks.id} = ${firstTaskId(ctx, search, { skipLocked })}`)
     .returning({ id: tasks.id })
   return row?.id
 }
 
-async function look(ctx: Ctx, search: Search): Promise<string | undefined> {
-  const [row] = await ctx.db.select({ id: first(ctx, search) }).from(sql`(select 1) one`)
+async function peekFirst(ctx: Ctx, search: PickSearch): Promise<string | undefined> {
+  const [row] = await ctx.db.select({ id: firstTaskId(ctx, search) }).from(sql`(select 1) one`)
   return row?.id ?? undefined
 }
 
 /** The second attempt waits for tasks that others have locked; `atOnce` skips it, for callers that hold locks too. */
-const taken = async (ctx: Ctx, search: Search, { minutes, atOnce }: How): Promise<string | undefined> =>
-  (await take(ctx, search, minutes, true)) ??
-  (!atOnce && (await look(ctx, search)) ? take(ctx, search, minutes, false) : undefined)
+const claimNextTask = async (
+  ctx: Ctx,
+  search: PickSearch,
+  { minutes, atOnce }: PickOptions,
+): Promise<string | undefined> =>
+  (await claimFirst(ctx, search, minutes, true)) ??
+  (!atOnce && (await peekFirst(ctx, search)) ? claimFirst(ctx, search, minutes, false) : undefined)
 
 /**
  * Returns the next task of the project after a completion, and claims it on request. Without a claim, prefers a task
  * that was not just suggested to another worker.
  */
-export async function nextAfter(ctx: Ctx, search: Search, claim: boolean): Promise<NextTask> {
+export async function nextAfter(ctx: Ctx, search: PickSearch, claim: boolean): Promise<NextTask> {
   const { holder } = search
   if (claim) return pickNext(ctx, search, { claim, atOnce: true })
   for (let tries = 0; ; tries++) {
@@ -78,50 +89,51 @@ export async function nextAfter(ctx: Ctx, search: Search, claim: boolean): Promi
   }
 }
 
-type How = Pick<TaskNext, 'claim' | 'minutes'> & { atOnce?: boolean }
+type PickOptions = Pick<TaskNext, 'claim' | 'minutes'> & { atOnce?: boolean }
 
-async function pickNext(ctx: Ctx, search: Search, { claim, minutes, atOnce }: How): Promise<NextTask> {
-  for (let begun = await findBegunTask(ctx, search); begun; begun = await findBegunTask(ctx, search)) {
+async function pickNext(ctx: Ctx, search: PickSearch, { claim, minutes, atOnce }: PickOptions): Promise<NextTask> {
+  for (let begun = await findStartedTask(ctx, search); begun; begun = await findStartedTask(ctx, search)) {
     if (claim !== false && !(await continueTask(ctx, begun, search.holder, minutes))) continue
-    const task = await find(ctx, begun.id)
-    if (claim !== false) ctx.emit(taskRenewed, about(task, { holder: task.lease?.holder, lease: task.lease }))
+    const task = await findTask(ctx, begun.id)
+    if (claim !== false) ctx.emit(taskRenewed, taskEvent(task, { holder: task.lease?.holder, lease: task.lease }))
     return { task, why: whyContinue(task, begun), waiting: [] }
   }
   const id =
     claim === false
-      ? (search.except?.length && (await look(ctx, search))) || (await look(ctx, { ...search, except: undefined }))
-      : await taken(ctx, search, { minutes, atOnce })
-  const busy = !id && atOnce ? await look(ctx, search) : undefined
+      ? (search.except?.length && (await peekFirst(ctx, search))) ||
+        (await peekFirst(ctx, { ...search, except: undefined }))
+      : await claimNextTask(ctx, search, { minutes, atOnce })
+  const busy = !id && atOnce ? await peekFirst(ctx, search) : undefined
   if (busy)
     return {
       task: null,
-      why: `${(await find(ctx, busy)).key} is being changed right now. Call next_task again.`,
+      why: `${(await findTask(ctx, busy)).key} is being changed right now. Call next_task again.`,
       waiting: [],
     }
   if (!id) {
-    const none = await whyNone(ctx, search)
+    const none = await explainNone(ctx, search)
     const held = await otherHeldTasks(ctx, search, null)
     return { task: null, ...none, why: held ? `${none.why} ${held}.` : none.why }
   }
-  const task = await find(ctx, id)
-  const { said, kept } = await why(ctx, task, { ...search, except: undefined }, claim !== false)
+  const task = await findTask(ctx, id)
+  const { said, kept } = await explainPick(ctx, task, { ...search, except: undefined }, claim !== false)
   const reason = [said, await otherHeldTasks(ctx, search, task)].filter(Boolean).join('. ')
   if (claim === false) return { task, why: reason, waiting: [] }
-  ctx.emit(taskClaimed, about(task, { holder: task.lease?.holder, lease: task.lease }))
+  ctx.emit(taskClaimed, taskEvent(task, { holder: task.lease?.holder, lease: task.lease }))
   return { task: keepReason(ctx, task, kept), why: reason, waiting: [] }
 }
 
 /** The exact number of other ready tasks does not matter above this. */
 const MOST_COUNTED = 100
 
-interface Reason {
+interface PickReason {
   /** For the caller. */
   said: string
   /** For everyone who sees the task: names only tasks of its own project. */
   kept: string
 }
 
-async function why(ctx: Ctx, task: Task, search: Search, isTaken: boolean): Promise<Reason> {
+async function explainPick(ctx: Ctx, task: Task, search: PickSearch, isTaken: boolean): Promise<PickReason> {
   const all = pickGroups(ctx, search.holder).map(
     ({ which }) => sql`(${inGroup(ctx, search, which).limit(MOST_COUNTED)})`,
   )
@@ -147,9 +159,9 @@ function waitingInWords(keys: readonly string[]): string | undefined {
 }
 
 /** Explains why there is no task; without a reason, agents would ask again and again. */
-async function whyNone(ctx: Ctx, { projectId, holder }: Search): Promise<Omit<NextTask, 'task'>> {
+async function explainNone(ctx: Ctx, { projectId, holder }: PickSearch): Promise<Omit<NextTask, 'task'>> {
   const rows = await selectItems(ctx)
-    .where(and(scopeOf(ctx, projectId), inArray(tasks.status, open)))
+    .where(and(isInScope(ctx, projectId), inArray(tasks.status, openStatuses)))
     .orderBy(sql`${tasks.status} = 'backlog'`, urgency, tasks.position, tasks.id)
     .limit(10)
   const waiting = rows.map((row) => {
@@ -167,7 +179,7 @@ async function whyNone(ctx: Ctx, { projectId, holder }: Search): Promise<Omit<Ne
   return { why: text, waiting }
 }
 
-export const next = write(
+export const pickNextTask = write(
   'tasks.next',
   member('tasks:write'),
   async (

@@ -2,23 +2,23 @@ import { eq, inArray, isNotNull, isNull, lte, type SQL } from 'drizzle-orm'
 import type { Ctx } from '../../../action.ts'
 import { anyOf, idList } from '../../../db/columns.ts'
 import { and, not, or } from '../../../db/conditions.ts'
-import { isClosed, statuses } from '../../../records/work.ts'
+import { isClosed, statuses } from '../../../records/task-states.ts'
 import { parentIsBlocked } from '../rows.ts'
 import { pickOrder, startable, tasks } from '../table.ts'
 import type { Worker } from './workers.ts'
 
 /** Decides which tasks can be started, and in which order. No other code decides this. */
 
-export const open = statuses.filter((status) => !isClosed(status))
+export const openStatuses = statuses.filter((status) => !isClosed(status))
 const [assignee, byPriority, ...others] = pickOrder(tasks)
 export const urgency = byPriority
 const byUrgency = [urgency, ...others]
 
 export const isUnheld = (now: string): SQL => or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now))
 /** SQL condition: planned, and not blocked. */
-const planned = (now: string): SQL => and(startable(tasks), isUnheld(now), not(parentIsBlocked))
+const isPlanned = (now: string): SQL => and(startable(tasks), isUnheld(now), not(parentIsBlocked))
 /** SQL condition: started by a worker whose lease has expired, and not blocked. */
-const abandoned = (now: string): SQL =>
+const isAbandoned = (now: string): SQL =>
   and(
     isNotNull(tasks.leaseHolderId),
     inArray(tasks.status, ['in_progress', 'todo']),
@@ -29,16 +29,16 @@ const abandoned = (now: string): SQL =>
   )
 
 /** SQL condition: abandoned while in progress. */
-const leftBehind = (now: string): SQL => and(abandoned(now), eq(tasks.status, 'in_progress'))
+const isLeftInProgress = (now: string): SQL => and(isAbandoned(now), eq(tasks.status, 'in_progress'))
 
 /** SQL conditions for ready tasks, in two parts, because each has an index. */
-export const readyParts = (now: string): SQL[] => [planned(now), leftBehind(now)]
+export const readyParts = (now: string): SQL[] => [isPlanned(now), isLeftInProgress(now)]
 
 /**
  * SQL condition: the task can be started now. It is `todo` or abandoned, no one holds it, neither it nor its parent is
  * blocked, and it has no open parts. Tasks in the backlog are never ready.
  */
-export const ready = (now: string): SQL => or(planned(now), abandoned(now))
+export const isReadyTask = (now: string): SQL => or(isPlanned(now), isAbandoned(now))
 
 interface PickGroup {
   which: SQL
@@ -53,21 +53,21 @@ interface PickGroup {
 export function pickGroups(ctx: Ctx, holder: Pick<Worker, 'selves'>): PickGroup[] {
   const own = anyOf(tasks.assigneeId, idList(holder.selves))
   const left = or(isNull(tasks.assigneeId), eq(tasks.assigneeId, tasks.leaseHolderId))
-  const begun = leftBehind(ctx.now)
+  const begun = isLeftInProgress(ctx.now)
   return [
     { which: and(begun, own), order: byUrgency },
-    { which: and(planned(ctx.now), own), order: byUrgency },
+    { which: and(isPlanned(ctx.now), own), order: byUrgency },
     { which: and(begun, left), order: byUrgency },
     unassignedGroup(ctx),
-    { which: and(abandoned(ctx.now), eq(tasks.status, 'todo'), left), order: byUrgency },
+    { which: and(isAbandoned(ctx.now), eq(tasks.status, 'todo'), left), order: byUrgency },
   ]
 }
 
 /** The planned tasks that any worker may pick. */
 export const unassignedGroup = (ctx: Ctx): PickGroup => ({
-  which: and(planned(ctx.now), isNull(tasks.assigneeId)),
+  which: and(isPlanned(ctx.now), isNull(tasks.assigneeId)),
   order: [assignee, ...byUrgency],
 })
 
 /** Ready tasks that are assigned to others, and are never picked for anyone else. */
-export const readyOfOthers = (ctx: Ctx): PickGroup => ({ which: ready(ctx.now), order: byUrgency })
+export const readyOfOthers = (ctx: Ctx): PickGroup => ({ which: isReadyTask(ctx.now), order: byUrgency })

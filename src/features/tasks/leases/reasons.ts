@@ -3,10 +3,10 @@ import type { Ctx } from '../../../action.ts'
 import { and } from '../../../db/conditions.ts'
 import { prepareDeferred } from '../../../db/session.ts'
 import { events } from '../../../events/table.ts'
-import { isOneOf } from '../../../records/feed.ts'
-import { inFull } from '../../../records/party.ts'
-import { named } from '../../../text/quoted.ts'
-import { speaker } from '../../agents/parties.ts'
+import { isOneOfTypes } from '../../../records/feed.ts'
+import { fullName } from '../../../records/user-or-agent.ts'
+import { quoteName } from '../../../text/quoting.ts'
+import { currentUserOrAgent } from '../../agents/users-and-agents.ts'
 import { taskCreated, taskUpdated } from '../events.ts'
 import { keysInWords } from '../rows.ts'
 import type { Task, TaskItem } from '../schema.ts'
@@ -24,18 +24,18 @@ export async function whoAssigned(ctx: Ctx, { id, assignee }: Task): Promise<str
     .where(
       and(
         eq(events.subjectId, id),
-        isOneOf([taskCreated.name, taskUpdated.name]),
+        isOneOfTypes([taskCreated.name, taskUpdated.name]),
         sql`(${events.type} = ${taskCreated.name} or ${events.data}->'fields' @> '["assignee"]')`,
       ),
     )
     .orderBy(desc(events.seq))
     .limit(1)
-  return last && last.id !== speaker(ctx).id ? assignedBy(last) : null
+  return last && last.id !== currentUserOrAgent(ctx).id ? assignedBy(last) : null
 }
 
-export const assignedBy = ({ name }: { name: string }): string => `assigned by ${named(name)}`
+export const assignedBy = ({ name }: { name: string }): string => `assigned by ${quoteName(name)}`
 
-const storing = prepareDeferred((db) =>
+const storeReason = prepareDeferred((db) =>
   db
     .update(tasks)
     .set({ leaseWhy: sql`${sql.placeholder('why')}` })
@@ -44,18 +44,18 @@ const storing = prepareDeferred((db) =>
 
 /** Stores the reason of a new claim, together with its event. Returns the task with the reason. */
 export function keepReason(ctx: Ctx, task: Task, why: string): Task {
-  storing(ctx.db, { id: task.id, why })
+  storeReason(ctx.db, { id: task.id, why })
   return { ...task, lease: task.lease && { ...task.lease, why } }
 }
 
 /** Returns why a task cannot be started now by this worker. */
 export function reasonOf({ status, blockedBy, lease, assignee }: TaskItem, worker: Pick<Worker, 'id'>): string {
-  if (lease) return `${inFull(lease.holder)} works on it until ${lease.expiresAt}`
+  if (lease) return `${fullName(lease.holder)} works on it until ${lease.expiresAt}`
   if (blockedBy.length > 0) return `waits for ${keysInWords(blockedBy)}`
   if (status === 'backlog') return 'is in the backlog: move it to todo first'
   if (status === 'in_review') return 'waits for a review'
   if (status === 'blocked') return 'is marked as blocked'
   if (assignee?.id === worker.id && status === 'in_progress') return 'is yours and in progress: claim_task continues it'
-  if (assignee) return `is for ${named(assignee.name)}`
+  if (assignee) return `is for ${quoteName(assignee.name)}`
   return status === 'in_progress' ? 'is in progress' : 'waits for its parts or its parent'
 }

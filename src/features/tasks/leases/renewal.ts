@@ -1,5 +1,5 @@
 import type { Ctx } from '../../../action.ts'
-import { inPerson, membershipsWith } from '../../../auth/actor.ts'
+import { isInPerson, membershipsWith } from '../../../auth/actor.ts'
 import { idList } from '../../../db/columns.ts'
 import type { App } from '../../../services.ts'
 import { type Stream, streamArrays } from '../../connections/hooks.ts'
@@ -29,7 +29,7 @@ const renewal = `with counted as (
 const RENEW_EVERY_MS = 20_000
 const MOST_WORKERS = 10_000
 
-interface Seen {
+interface WorkerActivity {
   /** When its leases were renewed last. */
   at: number
   /** Calls that are not stored yet, by the beginning of their minute. */
@@ -37,12 +37,12 @@ interface Seen {
   /** When the leases of tasks that calls named were renewed last, for workers without a connection. */
   named: Map<string, number>
 }
-const seenBy = new WeakMap<App, Map<string, Seen>>()
+const activityByApp = new WeakMap<App, Map<string, WorkerActivity>>()
 
 /** Returns the activity of a worker. If there are too many workers, drops the one that was silent for longest. */
-function known(app: App, worker: string): Seen {
-  const all = seenBy.get(app) ?? new Map<string, Seen>()
-  seenBy.set(app, all)
+function activityOf(app: App, worker: string): WorkerActivity {
+  const all = activityByApp.get(app) ?? new Map<string, WorkerActivity>()
+  activityByApp.set(app, all)
   const seen = all.get(worker) ?? { at: 0, calls: new Map(), named: new Map() }
   all.delete(worker)
   all.set(worker, seen)
@@ -66,16 +66,16 @@ export async function renewLeases(
   const { credentialId, agent } = actor
   if (!credentialId) return
   const now = app.clock()
-  const seen = known(app, [credentialId, connection, session].join(' '))
+  const seen = activityOf(app, [credentialId, connection, session].join(' '))
   const minute = now.getTime() - (now.getTime() % 60_000)
-  if (!inPerson(actor)) seen.calls.set(minute, (seen.calls.get(minute) ?? 0) + 1)
+  if (!isInPerson(actor)) seen.calls.set(minute, (seen.calls.get(minute) ?? 0) + 1)
   const isWithoutConnection = actor.kind === 'mcp_token' && connection === undefined
   const isDue = (at: number) => now.getTime() - at >= RENEW_EVERY_MS
   const named = isWithoutConnection ? tasks.map(toStoredName).filter((name) => isDue(seen.named.get(name) ?? 0)) : []
   if (!isDue(seen.at) && named.length === 0) return
   const { at: before, calls } = seen
   Object.assign(seen, { at: now.getTime(), calls: new Map() })
-  noteNamed(seen, named, now.getTime())
+  rememberNamed(seen, named, now.getTime())
   const places = idList([...membershipsWith(actor, 'member'), ...actor.reach])
   const minutes = `{${[...calls.keys()].map((at) => new Date(at).toISOString()).join(',')}}`
   const names = isWithoutConnection ? `{${named.map((name) => JSON.stringify(name)).join(',')}}` : null
@@ -95,7 +95,7 @@ export async function renewLeases(
 const MOST_NAMED = 50
 
 /** Remembers that the leases of these tasks are renewed now, and drops those that were named longest ago. */
-function noteNamed({ named }: Seen, names: readonly string[], now: number): void {
+function rememberNamed({ named }: WorkerActivity, names: readonly string[], now: number): void {
   for (const name of names) {
     named.delete(name)
     named.set(name, now)
@@ -113,7 +113,7 @@ const markClosed = `update tasks set lease_closed_at = $1::timestamptz where id 
   order by t.id for no key update of t)`
 
 /** Marks on the leases of these connections that their streams are closed or open. Emits no event, like a renewal. */
-export async function markLeases(
+export async function markLeaseStreams(
   { app }: Pick<Ctx, 'app'>,
   { streams, isOpen }: { streams: readonly Stream[]; isOpen: boolean },
 ): Promise<void> {

@@ -6,7 +6,7 @@ import { anyOf, idList } from '../../../db/columns.ts'
 import { events } from '../../../events/table.ts'
 import type { JobDefinition } from '../../../jobs/definition.ts'
 import type { App } from '../../../services.ts'
-import { type Notice, notify, settle } from '../../notifications/service.ts'
+import { type Notice, notify, settleNotifications } from '../../notifications/service.ts'
 import { notifications } from '../../notifications/table.ts'
 import { projects } from '../../projects/table.ts'
 import { taskRenewed } from '../events.ts'
@@ -41,17 +41,17 @@ const isStalled = (now: string): SQL | undefined =>
   )
 
 /** The activity of an agent that holds a task, apart from its calls. */
-export interface Progress {
+export interface LeaseProgress {
   stalled: boolean
   /** When it last changed anything; at the earliest when it claimed the task. */
   lastChangeAt: string
 }
 
 /** Returns the activity of the agents that hold these tasks, by the id of the task. */
-export async function progressOf(
+export async function readLeaseProgress(
   ctx: Ctx,
   held: readonly Pick<TaskItem, 'id' | 'lease'>[],
-): Promise<Map<string, Progress>> {
+): Promise<Map<string, LeaseProgress>> {
   const ids = held.filter(({ lease }) => lease?.holder.type === 'agent').map(({ id }) => id)
   if (ids.length === 0) return new Map()
   const found = await ctx.db
@@ -66,7 +66,7 @@ export async function progressOf(
 }
 
 /** Notifies the person whose agent is stalled, once for each lease, and settles that when the agent continues. */
-export const tellOfStalled = write('tasks.tellOfStalled', machine, async (ctx, _: Record<string, never>) => {
+export const notifyOfStalled = write('tasks.tellOfStalled', machine, async (ctx, _: Record<string, never>) => {
   const told = sql`exists (select 1 from ${notifications} where ${notifications.userId} = ${tasks.leaseForId}
     and ${notifications.createdAt} >= ${tasks.leaseSince} and ${notifications.recordId} = ${tasks.id}
     and ${notifications.reason} = 'stalled')`
@@ -107,13 +107,13 @@ export const tellOfStalled = write('tasks.tellOfStalled', machine, async (ctx, _
       and(eq(notifications.reason, 'stalled'), sql`${notifications.doneAt} is null`, sql`not (${isStalled(ctx.now)})`),
     )
     .limit(1000)
-  for (const { id } of over) await settle(ctx, { id, reasons: ['stalled'] })
+  for (const { id } of over) await settleNotifications(ctx, { id, reasons: ['stalled'] })
 })
 
 export const taskJobs: JobDefinition<App>[] = [
   {
     name: 'tasks.stalled',
     every: '*/5 * * * *',
-    run: async (app) => tellOfStalled(contextOf(app, system), {}),
+    run: async (app) => notifyOfStalled(contextOf(app, system), {}),
   },
 ]

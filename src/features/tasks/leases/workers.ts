@@ -1,10 +1,15 @@
 import { eq, gt, isNotNull, isNull, lte, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../../action.ts'
-import { nobody, selvesOf } from '../../../auth/actor.ts'
+import { NO_USER_ID, ownIds } from '../../../auth/actor.ts'
 import { and, not, or } from '../../../db/conditions.ts'
-import { findOwnAgent, type Party, sameParty, speaker } from '../../agents/parties.ts'
+import {
+  currentUserOrAgent,
+  findOwnAgent,
+  isSameUserOrAgent,
+  type KnownUserOrAgent,
+} from '../../agents/users-and-agents.ts'
 import { sessionOf } from '../../projects/work-session.ts'
-import type { Found } from '../rows.ts'
+import type { FoundTask } from '../rows.ts'
 import type { Lease } from '../schema.ts'
 import { tasks } from '../table.ts'
 import { isLeaseStreamOpen } from './lease-columns.ts'
@@ -14,7 +19,7 @@ import { isLeaseStreamOpen } from './lease-columns.ts'
  * by the session that the call names, and by the connection if the protocol has one: two tokens of one person are two
  * workers, and so are two windows on one token.
  */
-export interface Worker extends Party {
+export interface Worker extends KnownUserOrAgent {
   sessionId: string | null
   credentialId: string | null
   connection: string | null
@@ -28,19 +33,19 @@ export interface Worker extends Party {
   takesHanded: boolean
 }
 
-const workerOf = (ctx: Ctx, party: Party, sessionId: string | null, takesHanded = true): Worker => ({
+const workerOf = (ctx: Ctx, party: KnownUserOrAgent, sessionId: string | null, takesHanded = true): Worker => ({
   ...party,
   sessionId,
   credentialId: ctx.actor.credentialId,
   connection: ctx.connection ?? null,
   isWithoutConnection: ctx.actor.kind === 'mcp_token' && ctx.connection === undefined,
   forId: party.type === 'agent' ? ctx.actor.userId : null,
-  selves: party.id === ctx.actor.agent?.id ? selvesOf(ctx.actor) : [party.id],
+  selves: party.id === ctx.actor.agent?.id ? ownIds(ctx.actor) : [party.id],
   takesHanded,
 })
 
 /** Returns the worker of a call that names neither an agent nor a session. */
-export const callingWorker = (ctx: Ctx): Worker => workerOf(ctx, speaker(ctx), null)
+export const callingWorker = (ctx: Ctx): Worker => workerOf(ctx, currentUserOrAgent(ctx), null)
 
 /** Returns the worker that the call names, because several agents on one token name themselves. */
 export async function namedWorker(
@@ -56,12 +61,12 @@ export async function namedWorker(
 
 /** Returns the worker of a call that may name a session, but no agent. */
 export const workerIn = async (ctx: Ctx, sessionId: string | undefined): Promise<Worker> => {
-  const party = speaker(ctx)
+  const party = currentUserOrAgent(ctx)
   return workerOf(ctx, party, await namedSession(ctx, party, sessionId))
 }
 
 /** A session tells agents apart only if this credential and this agent work in it. */
-async function namedSession(ctx: Ctx, party: Party, ref: string | undefined): Promise<string | null> {
+async function namedSession(ctx: Ctx, party: KnownUserOrAgent, ref: string | undefined): Promise<string | null> {
   const session = ref ? await sessionOf(ctx, { ref, team: 'any' }) : undefined
   if (!session) return null
   const isOwn = session.credentialId === ctx.actor.credentialId && session.agentId === party.id
@@ -81,7 +86,7 @@ const isLeasedTo = ({ type, id, sessionId, credentialId, connection, takesHanded
   const session = sessionId ? or(isNull(tasks.leaseSessionId), eq(tasks.leaseSessionId, sessionId)) : undefined
   const here = sql`${tasks.leaseConnection} is not distinct from ${connection}::text`
   const free = or(isNotNull(tasks.leaseClosedAt), here)
-  const own = and(eq(tasks.leaseCredentialId, credentialId ?? nobody), session, free)
+  const own = and(eq(tasks.leaseCredentialId, credentialId ?? NO_USER_ID), session, free)
   return and(
     eq(tasks.leaseType, type),
     eq(tasks.leaseHolderId, id),
@@ -102,17 +107,17 @@ const isLeftBehindBy = ({ type, id, sessionId, credentialId }: Worker): SQL =>
     : and(
         eq(tasks.leaseType, type),
         eq(tasks.leaseHolderId, id),
-        eq(tasks.leaseCredentialId, credentialId ?? nobody),
+        eq(tasks.leaseCredentialId, credentialId ?? NO_USER_ID),
         sessionId ? or(isNull(tasks.leaseSessionId), eq(tasks.leaseSessionId, sessionId)) : undefined,
         not(isLeaseStreamOpen),
       )
 
 /** SQL condition for a successful claim, in the statement that claims: no live lease, or the worker's own. */
-export const claimable = (worker: Worker, now: string): SQL =>
+export const isClaimableBy = (worker: Worker, now: string): SQL =>
   or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now), isLeasedTo(worker), isLeftBehindBy(worker))
 
 /** SQL condition: the lease has not changed since the row was read. Taking a lease does not raise the version. */
-export const leaseOf = ({ task: { lease }, leaseCredentialId, leaseConnection }: Found, now: string): SQL =>
+export const leaseOf = ({ task: { lease }, leaseCredentialId, leaseConnection }: FoundTask, now: string): SQL =>
   or(
     isNull(tasks.leaseExpiresAt),
     lte(tasks.leaseExpiresAt, now),
@@ -124,9 +129,9 @@ export const leaseOf = ({ task: { lease }, leaseCredentialId, leaseConnection }:
   )
 
 /** Returns whether the live lease is this worker's, as `isLeasedTo` does in SQL. */
-export function holds({ task, ...found }: Found, worker: Worker): boolean {
+export function holdsLease({ task, ...found }: FoundTask, worker: Worker): boolean {
   const { lease } = task
-  if (!lease || !sameParty(lease.holder, worker)) return false
+  if (!lease || !isSameUserOrAgent(lease.holder, worker)) return false
   const sameSession = isInSession(lease, worker)
   if (worker.type === 'user') return sameSession
   if (found.leaseCredentialId === null) return worker.takesHanded
@@ -135,9 +140,9 @@ export function holds({ task, ...found }: Found, worker: Worker): boolean {
 }
 
 /** Returns whether a call that names the task may take over the live lease, as `isLeftBehindBy` does in SQL. */
-export function isLeftBehind({ task, ...found }: Found, worker: Worker): boolean {
+export function isLeftBehind({ task, ...found }: FoundTask, worker: Worker): boolean {
   const { lease } = task
-  if (!lease || worker.type === 'user' || !sameParty(lease.holder, worker)) return false
+  if (!lease || worker.type === 'user' || !isSameUserOrAgent(lease.holder, worker)) return false
   const sameCredential = found.leaseCredentialId !== null && found.leaseCredentialId === worker.credentialId
   return sameCredential && isInSession(lease, worker) && !found.leaseStreamOpen
 }
@@ -147,7 +152,7 @@ export const isInSession = ({ sessionId }: Lease, worker: Worker): boolean =>
   !worker.sessionId || !sessionId || worker.sessionId === sessionId
 
 /** Returns whether the call has the credential and connection of the lease, whatever agent either of them named. */
-export const isFromThere = (ctx: Ctx, { leaseCredentialId, leaseConnection }: Found): boolean =>
+export const isFromThere = (ctx: Ctx, { leaseCredentialId, leaseConnection }: FoundTask): boolean =>
   leaseCredentialId !== null &&
   leaseCredentialId === ctx.actor.credentialId &&
   leaseConnection === (ctx.connection ?? null)

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../../action.ts'
-import type { Status } from '../../../records/work.ts'
+import type { Status } from '../../../records/task-states.ts'
 import { taskCounts } from '../table.ts'
 
 /**

@@ -5,14 +5,14 @@ import { rightsOf } from '../../../auth/rights.ts'
 import { anyOf, hasAll, idList, listText, matches } from '../../../db/columns.ts'
 import { and, or } from '../../../db/conditions.ts'
 import { AppError } from '../../../errors.ts'
-import { isOpen } from '../../../records/open.ts'
+import { openCondition } from '../../../records/open.ts'
 import { isId } from '../../../records/reference.ts'
-import type { Priority, Status } from '../../../records/work.ts'
-import { inList } from '../../../schema.ts'
-import { selvesFor } from '../../agents/parties.ts'
+import type { Priority, Status } from '../../../records/task-states.ts'
+import { splitList } from '../../../schema.ts'
+import { idsToFilterBy } from '../../agents/users-and-agents.ts'
 import { type ProjectFilter, projectFilter } from '../../projects/current.ts'
 import { stories } from '../../stories/table.ts'
-import { isUnheld, ready } from '../leases/pick-order.ts'
+import { isReadyTask, isUnheld } from '../leases/pick-order.ts'
 import { visibleTo } from '../rows.ts'
 import { dueOrNever, taskComments, tasks } from '../table.ts'
 import type { TaskQuery } from './list-schema.ts'
@@ -32,8 +32,8 @@ export async function filtersOf(ctx: Ctx, query: ListQuery): Promise<(SQL | unde
       sql`${tasks.storyId} in (select ${stories.id} from ${stories} where ${stories.epicId} = ${query.epicId})`,
     query.storyId === undefined ? undefined : eq(tasks.storyId, query.storyId),
     query.parentId === undefined ? undefined : eq(tasks.parentId, query.parentId),
-    isOpen(tasks.status, query.open),
-    query.priority && inArray(tasks.priority, inList<Priority>(query.priority)),
+    openCondition(tasks.status, query.open),
+    query.priority && inArray(tasks.priority, splitList<Priority>(query.priority)),
     query.assignee === undefined ? undefined : await isOfParties(ctx, query.assignee, 'assigneeId'),
     held && (isNobody(query.holder) ? or(isUnheld(ctx.now), held) : and(isLeased(ctx.now), held)),
     query.leased === undefined ? undefined : query.leased ? isLeased(ctx.now) : isUnheld(ctx.now),
@@ -41,7 +41,7 @@ export async function filtersOf(ctx: Ctx, query: ListQuery): Promise<(SQL | unde
     query.dueBefore && sql`${dueOrNever(tasks)} < ${query.dueBefore}::timestamptz`,
     query.dueAfter && and(sql`${dueOrNever(tasks)} >= ${query.dueAfter}::timestamptz`, sql`${tasks.dueAt} is not null`),
     query.search ? hasWords(query.search) : undefined,
-    query.ready ? ready(ctx.now) : undefined,
+    query.ready ? isReadyTask(ctx.now) : undefined,
   ].map((condition) => condition || undefined)
 }
 
@@ -59,22 +59,22 @@ const hasStatus = (status: Status): SQL =>
     ? or(eq(tasks.status, status), and(sql`${tasks.status} not in ('done', 'cancelled')`, tasks.hasOpenBlockers))
     : eq(tasks.status, status)
 /** SQL condition: it has one of the listed states. Undefined without a list. */
-export const hasAnyStatus = (list: string | undefined): SQL | undefined => or(...inList<Status>(list).map(hasStatus))
+export const hasAnyStatus = (list: string | undefined): SQL | undefined => or(...splitList<Status>(list).map(hasStatus))
 
 /** SQL condition: the task is claimed. The index of leases needs the holder. */
 export const isLeased = (now: string): SQL => and(isNotNull(tasks.leaseHolderId), gt(tasks.leaseExpiresAt, now))
 
-const isNobody = (list: string | undefined): boolean => inList(list).some((who) => who.toLowerCase() === 'none')
+const isNobody = (list: string | undefined): boolean => splitList(list).some((who) => who.toLowerCase() === 'none')
 
 /** SQL condition: the column names one of the listed people and agents; `none`: no one. */
 async function isOfParties(ctx: Ctx, list: string, column: 'assigneeId' | 'leaseHolderId'): Promise<SQL> {
   const organizationId = currentOrganization(ctx.actor)
-  const named = inList(list).filter((who) => who.toLowerCase() !== 'none')
-  const ids = await Promise.all(named.map((who) => selvesFor(ctx, organizationId, who))).catch(
+  const named = splitList(list).filter((who) => who.toLowerCase() !== 'none')
+  const ids = await Promise.all(named.map((who) => idsToFilterBy(ctx, organizationId, who))).catch(
     async (error: unknown) => {
       // A name may contain a comma itself.
       if (named.length > 1 && error instanceof AppError && error.code === 'not_found')
-        return [await selvesFor(ctx, organizationId, list).catch(() => Promise.reject(error))]
+        return [await idsToFilterBy(ctx, organizationId, list).catch(() => Promise.reject(error))]
       throw error
     },
   )
@@ -83,7 +83,7 @@ async function isOfParties(ctx: Ctx, list: string, column: 'assigneeId' | 'lease
 
 /** SQL condition: it has one of the labels. A label may contain a comma, so the whole text counts as one too. */
 const hasLabel = (list: string | undefined): SQL | undefined =>
-  list ? sql`${tasks.labels} && ${listText([...new Set([list, ...inList(list)])])}::text[]` : undefined
+  list ? sql`${tasks.labels} && ${listText([...new Set([list, ...splitList(list)])])}::text[]` : undefined
 
 /** Returns the id of the project if it is the only filter. */
 export function onlyProject({ projectId, ...query }: ListQuery): string | undefined {

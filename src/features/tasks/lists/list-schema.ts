@@ -1,9 +1,10 @@
 import { Type } from '@sinclair/typebox'
-import { priorities, statuses } from '../../../records/work.ts'
+import { priorities, statuses } from '../../../records/task-states.ts'
 import {
   bool,
   id,
   int,
+  listOfValues,
   nullable,
   object,
   oneOf,
@@ -12,7 +13,6 @@ import {
   pageOf,
   paging,
   type Static,
-  someOf,
   text,
   time,
 } from '../../../schema.ts'
@@ -24,10 +24,13 @@ import { TaskItem } from '../schema.ts'
 const several = 'several with commas between'
 export const taskFilters = {
   status: optional(
-    someOf(statuses, { description: `${several}; blocked: also those that wait for other tasks`, example: 'todo' }),
+    listOfValues(statuses, {
+      description: `${several}; blocked: also those that wait for other tasks`,
+      example: 'todo',
+    }),
   ),
   open: openFilter,
-  priority: optional(someOf(priorities, { description: several, example: 'high' })),
+  priority: optional(listOfValues(priorities, { description: several, example: 'high' })),
   projectId: projectFilter,
   epicId: optional(id()),
   storyId: optional(id()),

@@ -5,14 +5,14 @@ import { rightsOf } from '../../../auth/rights.ts'
 import { anyOf, idList } from '../../../db/columns.ts'
 import { and } from '../../../db/conditions.ts'
 import { notFound } from '../../../errors.ts'
-import { type ComputedOrder, isTime, keyset } from '../../../records/page.ts'
-import { priorities, type Status, statuses } from '../../../records/work.ts'
-import { inList } from '../../../schema.ts'
+import { type ComputedOrder, isValidTime, keyset } from '../../../records/page.ts'
+import { priorities, type Status, statuses } from '../../../records/task-states.ts'
+import { splitList } from '../../../schema.ts'
 import { projects as projectTable } from '../../projects/table.ts'
 import { liveOfTeamOrProject } from '../../projects/visible.ts'
 import { epics, stories } from '../../stories/table.ts'
-import { progressOf } from '../leases/stalled.ts'
-import { find, selectItems, toItem, withProject } from '../rows.ts'
+import { readLeaseProgress } from '../leases/stalled.ts'
+import { findTask, selectItems, toItem, withProject } from '../rows.ts'
 import type { TaskItem } from '../schema.ts'
 import { dueOrNever, priorityRank, taskCounts, tasks } from '../table.ts'
 import { countByStatus } from './counts.ts'
@@ -29,7 +29,7 @@ const byPriority: ComputedOrder = {
 const byDue: ComputedOrder = {
   sql: dueOrNever(tasks),
   of: (row) => (row as TaskItem).dueAt ?? 'infinity',
-  fits: (value) => value === 'infinity' || (typeof value === 'string' && isTime(value)),
+  fits: (value) => value === 'infinity' || (typeof value === 'string' && isValidTime(value)),
   value: (value) => sql`${value}::timestamptz`,
 }
 const orders = {
@@ -67,7 +67,7 @@ async function listSorted(ctx: Ctx, query: ListQuery, filters: readonly (SQL | u
 
 /** Adds to the leases of agents the time of their last change, and whether they are stalled. */
 async function withProgress(ctx: Ctx, items: readonly TaskItem[]): Promise<TaskItem[]> {
-  const progress = await progressOf(ctx, items)
+  const progress = await readLeaseProgress(ctx, items)
   return items.map((item) => ({
     ...item,
     lease: item.lease && { ...item.lease, stalled: false, ...progress.get(item.id) },
@@ -75,7 +75,7 @@ async function withProgress(ctx: Ctx, items: readonly TaskItem[]): Promise<TaskI
 }
 
 /** Columns of a board. Cancelled tasks are shown only on request. */
-const columns = statuses.filter((status) => status !== 'cancelled')
+const boardStatuses = statuses.filter((status) => status !== 'cancelled')
 
 /** Returns the first tasks of each state, and the total of each. */
 export const board = read('tasks.board', member('tasks:read'), async (ctx, query: ListQuery): Promise<TaskGroups> => {
@@ -84,7 +84,7 @@ export const board = read('tasks.board', member('tasks:read'), async (ctx, query
     order: query.sort === 'priority' ? 'desc' : 'asc',
   })
   const filters = await filtersOf(ctx, query)
-  const shown = query.status ? columnsIn(query.status) : columns
+  const shown = query.status ? columnsIn(query.status) : boardStatuses
   const totalOf = await totals(ctx, query, filters)
   const groupOf = async (value: Status): Promise<TaskGroups['groups'][number]> => {
     const total = totalOf.get(value) ?? 0
@@ -100,20 +100,20 @@ export const board = read('tasks.board', member('tasks:read'), async (ctx, query
 
 /** Returns the states of the list in the order of a board, each once. */
 const columnsIn = (list: string): Status[] => {
-  const wanted = new Set(inList<Status>(list))
+  const wanted = new Set(splitList<Status>(list))
   return statuses.filter((status) => wanted.has(status))
 }
 
 /** Counts the tasks of each state. Without filters it costs the same for a project of any size. */
 async function totals(ctx: Ctx, query: ListQuery, filters: readonly (SQL | undefined)[]): Promise<Map<Status, number>> {
   const projectId = onlyProject(query)
-  if (projectId && (await isThere(ctx, filters))) return countByStatus(ctx, eq(taskCounts.projectId, projectId))
-  const rows = await counted(ctx, filters).groupBy(tasks.status)
+  if (projectId && (await hasAnyTask(ctx, filters))) return countByStatus(ctx, eq(taskCounts.projectId, projectId))
+  const rows = await selectCounts(ctx, filters).groupBy(tasks.status)
   return new Map(rows.map(({ value, n }) => [value as Status, n]))
 }
 
 /** Whether the caller sees at least one task, and so the project. */
-const isThere = async (ctx: Ctx, filters: readonly (SQL | undefined)[]): Promise<boolean> =>
+const hasAnyTask = async (ctx: Ctx, filters: readonly (SQL | undefined)[]): Promise<boolean> =>
   (
     await ctx.db
       .select({ id: tasks.id })
@@ -123,7 +123,7 @@ const isThere = async (ctx: Ctx, filters: readonly (SQL | undefined)[]): Promise
       .limit(1)
   ).length > 0
 
-const counted = ({ db }: Ctx, filters: readonly (SQL | undefined)[], value: SQL = sql`${tasks.status}`) =>
+const selectCounts = ({ db }: Ctx, filters: readonly (SQL | undefined)[], value: SQL = sql`${tasks.status}`) =>
   db
     .select({ value: sql<string | null>`${value}`, n: count() })
     .from(tasks)
@@ -135,17 +135,17 @@ const counted = ({ db }: Ctx, filters: readonly (SQL | undefined)[], value: SQL 
 const MOST_VALUES = 200
 
 /** Counts the tasks that match the filters by one of their properties. */
-export const counts = read(
+export const countTasks = read(
   'tasks.counts',
   member('tasks:read'),
   async (ctx, { by, ...query }: TaskCountsQuery): Promise<TaskCounts> => {
-    await requireThere(ctx, query)
+    await requireVisible(ctx, query)
     const filters = [...(await filtersOf(ctx, { ...query, mustExist: true })), hasAnyStatus(query.status)]
     const held = by === 'holder' ? isLeased(ctx.now) : undefined
     const rows =
       by === 'status' && query.status === undefined
         ? [...(await totals(ctx, query, filters))].map(([value, n]) => ({ value, n }))
-        : await counted(ctx, [...filters, held], counting[by])
+        : await selectCounts(ctx, [...filters, held], countedValues[by])
             .groupBy(sql`1`)
             .orderBy(desc(count()), sql`1`)
             .limit(MOST_VALUES)
@@ -162,11 +162,11 @@ export const counts = read(
 )
 
 /** Throws `not_found` for a task, story or epic that the caller cannot see: a count of zero would mislead. */
-export async function requireThere(
+export async function requireVisible(
   ctx: Ctx,
   { parentId, storyId, epicId }: Pick<TaskCountsQuery, 'parentId' | 'storyId' | 'epicId'>,
 ): Promise<void> {
-  if (parentId) await find(ctx, parentId)
+  if (parentId) await findTask(ctx, parentId)
   const rights = rightsOf(ctx.actor)
   const seen = async (table: typeof stories | typeof epics, id: string) =>
     (await ctx.db.$count(table, and(eq(table.id, id), liveOfTeamOrProject(table)(rights)))) > 0
@@ -174,7 +174,7 @@ export async function requireThere(
   if (epicId && !(await seen(epics, epicId))) throw notFound('epic', epicId)
 }
 
-const counting: Record<TaskCountsQuery['by'], SQL> = {
+const countedValues: Record<TaskCountsQuery['by'], SQL> = {
   status: sql`${tasks.status}`,
   priority: sql`${tasks.priority}`,
   assignee: sql`${tasks.assigneeId}::text`,

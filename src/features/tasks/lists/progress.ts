@@ -15,7 +15,7 @@ const owners: Record<'epic' | 'story', SQL> = {
 }
 
 /** Counts the tasks of epics and stories. Cancelled tasks do not count. */
-export const progress = taskProgress.handle(async (ctx, { of, ids }) => {
+export const storyProgress = taskProgress.handle(async (ctx, { of, ids }) => {
   const { rows } = await ctx.db.execute<{ owner: string } & Progress>(sql`
     select owner, count(*)::int as tasks, (count(*) filter (where status = 'done'))::int as done,
       (count(*) filter (where status = 'done' and by_agent))::int as agents

@@ -2,7 +2,7 @@ import { eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../../action.ts'
 import { anyOf, idList } from '../../../db/columns.ts'
 import { and } from '../../../db/conditions.ts'
-import { type ComputedOrder, isTime, keyset, type Page } from '../../../records/page.ts'
+import { type ComputedOrder, isValidTime, keyset, type Page } from '../../../records/page.ts'
 import { projects as projectTable } from '../../projects/table.ts'
 import { pickGroups, readyOfOthers, readyParts, urgency } from '../leases/pick-order.ts'
 import { callingWorker } from '../leases/workers.ts'
@@ -13,37 +13,37 @@ import { tasks } from '../table.ts'
 /** Lists tasks that can be started in the order in which `next_task` takes them; the tasks of others come last. */
 
 /** The position of a task: the number of its group, and its sort values within the group. */
-type Place = [group: number, urgency: number, dueAt: string | null, waiters: number, position: number]
-interface Placed {
+type ListPosition = [group: number, urgency: number, dueAt: string | null, waiters: number, position: number]
+interface PositionedTask {
   id: string
-  place: Place
+  place: ListPosition
 }
 
-const isPlace = (value: unknown): value is Place =>
+const isPosition = (value: unknown): value is ListPosition =>
   Array.isArray(value) &&
   value.length === 5 &&
-  value.every((part, n) => (n === 2 ? part === null || isTime(String(part)) : Number.isFinite(part))) &&
+  value.every((part, n) => (n === 2 ? part === null || isValidTime(String(part)) : Number.isFinite(part))) &&
   [0, 1, 3].every((n) => Number.isInteger(value[n]) && Math.abs(value[n]) < 2 ** 31)
 
-function parsePlace(text: unknown): Place | undefined {
+function parsePosition(text: unknown): ListPosition | undefined {
   try {
     const value: unknown = JSON.parse(String(text))
-    return isPlace(value) ? value : undefined
+    return isPosition(value) ? value : undefined
   } catch {
     return undefined
   }
 }
 
 /** Only for the cursor: the groups have their own orders and conditions. */
-const byPlace: ComputedOrder = {
+const byPosition: ComputedOrder = {
   sql: urgency,
   of: (row) => JSON.stringify(row.place),
-  fits: (value) => parsePlace(value) !== undefined,
+  fits: (value) => parsePosition(value) !== undefined,
   value: (value) => sql`${value}::text`,
 }
 
 /** SQL condition: the task comes after this position in its group. */
-function isAfter([, rank, dueAt, waiters, position]: Place, id: string): SQL {
+function isAfter([, rank, dueAt, waiters, position]: ListPosition, id: string): SQL {
   const [due, now] = [sql`coalesce(${tasks.dueAt}, 'infinity')`, sql`coalesce(${dueAt}::timestamptz, 'infinity')`]
   return sql`(${urgency}, ${due}, -${tasks.openWaiters}, ${tasks.position}, ${tasks.id})
     > (${rank}::integer, ${now}, -${waiters}::integer, ${position}::float8, ${id}::uuid)`
@@ -56,18 +56,18 @@ interface ReadyQuery {
 }
 
 export async function listReady(ctx: Ctx, { filters, ...query }: ReadyQuery): Promise<Page<TaskItem>> {
-  const page = keyset({ pick: byPlace }, tasks.id, query, { sort: 'pick', order: 'asc' })
+  const page = keyset({ pick: byPosition }, tasks.id, query, { sort: 'pick', order: 'asc' })
   const { afterValue, afterId = '' } = page.values
-  const after = parsePlace(afterValue)
+  const after = parsePosition(afterValue)
   const groups = [...pickGroups(ctx, callingWorker(ctx)), readyOfOthers(ctx)]
-  const placed: Placed[] = []
+  const placed: PositionedTask[] = []
   for (const [group, { which, order }] of groups.entries()) {
     const left = page.limit - placed.length
     if (left === 0) break
     if (after && group < after[0]) continue
     const before = groups.slice(0, group).map((earlier) => sql`(${earlier.which}) is not true`)
     const beyond = after?.[0] === group ? isAfter(after, afterId) : undefined
-    const rows = await selectPlaces(ctx)
+    const rows = await selectPositions(ctx)
       .where(and(...filters, which, ...before, beyond))
       .orderBy(...order)
       .limit(left)
@@ -78,7 +78,7 @@ export async function listReady(ctx: Ctx, { filters, ...query }: ReadyQuery): Pr
   return { items: await itemsOf(ctx, items), nextCursor }
 }
 
-const selectPlaces = (ctx: Ctx) =>
+const selectPositions = (ctx: Ctx) =>
   ctx.db
     .select({
       id: tasks.id,
@@ -91,7 +91,7 @@ const selectPlaces = (ctx: Ctx) =>
     .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
     .$dynamic()
 
-async function itemsOf(ctx: Ctx, placed: readonly Placed[]): Promise<TaskItem[]> {
+async function itemsOf(ctx: Ctx, placed: readonly PositionedTask[]): Promise<TaskItem[]> {
   if (placed.length === 0) return []
   const rows = await selectItems(ctx).where(anyOf(tasks.id, idList(placed.map(({ id }) => id))))
   const byId = new Map(rows.map((row) => [row.id, toItem(row, ctx.now)]))

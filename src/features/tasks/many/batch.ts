@@ -1,10 +1,10 @@
 import { type Ctx, flow } from '../../../action.ts'
 import { AppError } from '../../../errors.ts'
-import { changing } from '../refusals.ts'
+import { taskWriteRule } from '../refusals.ts'
 import { update } from '../service.ts'
 import type { ChangedMany, ChangeMany } from './many-schema.ts'
 
-type Changed = ChangedMany['items'][number]
+type ChangeResult = ChangedMany['items'][number]
 
 /**
  * Makes one change to several tasks, each in a transaction of its own: failed changes return a reason, and the others
@@ -12,9 +12,9 @@ type Changed = ChangedMany['items'][number]
  */
 export const changeMany = flow(
   'tasks.changeMany',
-  changing,
+  taskWriteRule,
   async (ctx, { tasks, change }: ChangeMany, { idempotencyKey }): Promise<ChangedMany> => {
-    const items: Changed[] = []
+    const items: ChangeResult[] = []
     for (const { id, ifMatch } of tasks) {
       const key = idempotencyKey && new Bun.CryptoHasher('sha256').update(`${idempotencyKey}\n${id}`).digest('hex')
       const own: Ctx = { ...ctx, expectedVersion: ifMatch, idempotencyKey: key }
@@ -32,7 +32,7 @@ export const changeMany = flow(
 /** Returns why a task was not changed; throws if the server failed. */
 const refusalOf =
   (id: string) =>
-  (error: unknown): Changed => {
+  (error: unknown): ChangeResult => {
     if (!(error instanceof AppError) || error.status >= 500) throw error
     return { id, problem: { code: error.code, status: error.status, detail: error.message } }
   }

@@ -3,17 +3,17 @@ import { member } from '../../../auth/policy.ts'
 import { anyOf, idList } from '../../../db/columns.ts'
 import { allOrNone, invalid } from '../../../errors.ts'
 import { lockProject } from '../../projects/lock.ts'
-import { takeTurns } from '../../projects/names.ts'
+import { lockTeam } from '../../projects/names.ts'
 import { findBlockers, setBlockers } from '../dependencies/dependencies.ts'
 import { lockNeighbours } from '../dependencies/neighbours.ts'
-import { projectFor } from '../places.ts'
-import { find } from '../rows.ts'
+import { findPlanningProject } from '../places.ts'
+import { findTask } from '../rows.ts'
 import type { Task, TaskCreate } from '../schema.ts'
 import { create } from '../service.ts'
 import { tasks } from '../table.ts'
 import type { CreatedMany, CreateMany } from './many-schema.ts'
 
-type Wanted = TaskCreate & { discoveredFrom?: string }
+type NewTask = TaskCreate & { discoveredFrom?: string }
 
 /** Creates several tasks, all or none: parts of a task, or tasks of a project without a story. */
 export const createMany = write(
@@ -21,9 +21,9 @@ export const createMany = write(
   member('tasks:write'),
   async (
     ctx,
-    { projectRef, parent, tasks: list }: Omit<CreateMany, 'tasks'> & { tasks: Wanted[]; projectRef?: string },
+    { projectRef, parent, tasks: list }: Omit<CreateMany, 'tasks'> & { tasks: NewTask[]; projectRef?: string },
   ): Promise<CreatedMany> => {
-    const above = parent === undefined ? undefined : await find(ctx, parent)
+    const above = parent === undefined ? undefined : await findTask(ctx, parent)
     const place = { projectRef: projectRef ?? above?.projectId, parentId: above?.id }
     return allOrNone(list.length, 'created', () => createAll(ctx, list, place))
   },
@@ -31,7 +31,7 @@ export const createMany = write(
 
 async function createAll(
   ctx: Ctx,
-  list: readonly Wanted[],
+  list: readonly NewTask[],
   { projectRef, parentId }: { projectRef?: string; parentId?: string },
 ): Promise<CreatedMany> {
   const blocks = list.some(({ blockedBy }) => blockedBy?.length)
@@ -40,26 +40,29 @@ async function createAll(
   for (const { blockedBy: _, ...input } of list)
     made.push(await create(ctx, { ...input, projectRef, ...(parentId && { parentId }) }))
   if (!blocks) return { items: made }
-  await block(ctx, list, made)
-  return { items: await Promise.all(made.map(({ id }) => find(ctx, id))) }
+  await setNewBlockers(ctx, list, made)
+  return { items: await Promise.all(made.map(({ id }) => findTask(ctx, id))) }
 }
 
 /**
  * Locks the projects and teams of the new tasks in the order of every other change: projects, teams, tasks. Otherwise
  * creating a part would lock its parent before the team, and could deadlock with a caller that holds the team.
  */
-async function lockPlaces(ctx: Ctx, projectRef: string | undefined, list: readonly Wanted[]): Promise<void> {
+async function lockPlaces(ctx: Ctx, projectRef: string | undefined, list: readonly NewTask[]): Promise<void> {
   const places = new Map<string, string>()
   for (const origin of new Set(list.map(({ discoveredFrom }) => (projectRef ? undefined : discoveredFrom)))) {
-    const { id, organizationId } = await projectFor(ctx, origin ? (await find(ctx, origin)).projectId : projectRef)
+    const { id, organizationId } = await findPlanningProject(
+      ctx,
+      origin ? (await findTask(ctx, origin)).projectId : projectRef,
+    )
     places.set(id, organizationId)
   }
   for (const projectId of [...places.keys()].sort()) await lockProject(ctx, projectId)
-  for (const organizationId of [...new Set(places.values())].sort()) await takeTurns(ctx, organizationId)
+  for (const organizationId of [...new Set(places.values())].sort()) await lockTeam(ctx, organizationId)
 }
 
 /** Sets the blockers of the new tasks, once all of them exist. */
-async function block(ctx: Ctx, list: readonly Wanted[], made: readonly Task[]): Promise<void> {
+async function setNewBlockers(ctx: Ctx, list: readonly NewTask[], made: readonly Task[]): Promise<void> {
   const pairs: { task: Task; blockers: string[] }[] = []
   for (const [i, task] of made.entries()) {
     const refs = list[i]?.blockedBy ?? []

@@ -1,20 +1,20 @@
 import { eq, gt, inArray, isNull, lt, lte } from 'drizzle-orm'
 import type { Ctx } from '../../../action.ts'
 import { userIdOf } from '../../../auth/actor.ts'
-import { permissionOf, type Refusal, refusalOf, roleRefusal } from '../../../auth/policy.ts'
+import { permissionOf, type Refusal, roleRefusal, ruleRefusal } from '../../../auth/policy.ts'
 import { and, or } from '../../../db/conditions.ts'
 import { notFound } from '../../../errors.ts'
 import type { App } from '../../../services.ts'
 import { actionLimits } from '../../../tunnel/actions/action.ts'
 import { endStates } from '../../../tunnel/frames.ts'
 import { users } from '../../users/table.ts'
-import { governs } from '../access.ts'
+import { governsTunnel } from '../access.ts'
 import type { TunnelRow } from '../rows.ts'
-import { acting } from '../rules.ts'
+import { tunnelActRule } from '../rules.ts'
 import { tunnelActions } from '../table.ts'
 import type { ActionState, TunnelAction } from './action-schema.ts'
 
-const item = {
+const actionColumns = {
   id: tunnelActions.id,
   tunnelId: tunnelActions.tunnelId,
   type: tunnelActions.type,
@@ -39,20 +39,20 @@ interface ActionRow extends Omit<TunnelAction, 'caller' | 'durationMs' | 'can'> 
 export const isEnded = (state: ActionState): boolean => (endStates as readonly ActionState[]).includes(state)
 
 export const selectActions = ({ db }: Pick<Ctx, 'db'>) =>
-  db.select(item).from(tunnelActions).leftJoin(users, eq(users.id, tunnelActions.callerId)).$dynamic()
+  db.select(actionColumns).from(tunnelActions).leftJoin(users, eq(users.id, tunnelActions.callerId)).$dynamic()
 
 /** SQL condition: the actions of a tunnel that the caller may see. People who do not govern it see only their own. */
-export const seenOf = (ctx: Ctx, tunnel: TunnelRow) =>
+export const isVisibleAction = (ctx: Ctx, tunnel: TunnelRow) =>
   and(
     eq(tunnelActions.tunnelId, tunnel.id),
-    governs(ctx, tunnel) ? undefined : eq(tunnelActions.callerId, userIdOf(ctx.actor)),
+    governsTunnel(ctx, tunnel) ? undefined : eq(tunnelActions.callerId, userIdOf(ctx.actor)),
   )
 
 /**
  * Returns the current state of an action: one that waited too long for its machine has timed out, even before that is
  * stored.
  */
-export function asOf<R extends Pick<ActionRow, 'state' | 'createdAt' | 'finishedAt' | 'error'>>(
+export function withCurrentState<R extends Pick<ActionRow, 'state' | 'createdAt' | 'finishedAt' | 'error'>>(
   row: R,
   now: string,
 ): R {
@@ -64,25 +64,25 @@ const NOT_TAKEN = 'The machine did not start the action within a minute.'
 
 export async function findAction(ctx: Ctx, tunnel: TunnelRow, id: string): Promise<ActionRow & { output: string }> {
   const [found] = await ctx.db
-    .select({ ...item, output: tunnelActions.output })
+    .select({ ...actionColumns, output: tunnelActions.output })
     .from(tunnelActions)
     .leftJoin(users, eq(users.id, tunnelActions.callerId))
-    .where(and(seenOf(ctx, tunnel), eq(tunnelActions.id, id)))
+    .where(and(isVisibleAction(ctx, tunnel), eq(tunnelActions.id, id)))
   if (!found) throw notFound('action', id)
-  return { ...asOf(found, ctx.now), output: found.output ?? '' }
+  return { ...withCurrentState(found, ctx.now), output: found.output ?? '' }
 }
 
 /** Returns why the caller may not cancel an action that they see. It is allowed while the tunnel is paused. */
 export function cancelRefusal(ctx: Ctx, tunnel: TunnelRow, action: Pick<ActionRow, 'state'>): Refusal | undefined {
   if (isEnded(action.state)) return { code: 'conflict', detail: 'This action has already ended.' }
   return (
-    refusalOf(ctx.actor, acting, 'Cancelling an action', ctx.app.clock) ??
+    ruleRefusal(ctx.actor, tunnelActRule, 'Cancelling an action', ctx.app.clock) ??
     roleRefusal(ctx.actor, tunnel.organizationId, 'member', 'Cancelling an action')
   )
 }
 
-export function shownAction(ctx: Ctx, tunnel: TunnelRow, action: ActionRow): TunnelAction {
-  const { callerId, callerName, ...rest } = asOf(action, ctx.now)
+export function toAction(ctx: Ctx, tunnel: TunnelRow, action: ActionRow): TunnelAction {
+  const { callerId, callerName, ...rest } = withCurrentState(action, ctx.now)
   const { startedAt, finishedAt } = rest
   return {
     ...rest,
@@ -104,7 +104,7 @@ function withSource({ slug }: TunnelRow, { type, name, result }: Pick<ActionRow,
 // ---- for the machine's side, without a caller
 
 /** The columns that decide whether an action has ended. */
-export const itsEnd = {
+export const endColumns = {
   state: tunnelActions.state,
   createdAt: tunnelActions.createdAt,
   finishedAt: tunnelActions.finishedAt,

@@ -16,7 +16,7 @@ import {
   type Static,
   text,
 } from '../../../schema.ts'
-import { endStates, type Offer } from '../../../tunnel/frames.ts'
+import { endStates, type MachineOffer } from '../../../tunnel/frames.ts'
 
 export const actionTypes = [
   'ping',
@@ -32,7 +32,7 @@ export const actionStates = ['queued', 'awaiting_confirmation', 'running', ...en
 export type ActionState = (typeof actionStates)[number]
 
 /** The offer of a machine, apart from services. */
-export type StoredOffer = Pick<Offer, 'commands' | 'mcp' | 'workspaces'>
+export type StoredOffer = Pick<MachineOffer, 'commands' | 'mcp' | 'workspaces'>
 
 const type = oneOf(actionTypes, { example: 'ping' })
 

@@ -1,7 +1,7 @@
 import { eq, gt } from 'drizzle-orm'
 import { type Ctx, flow, read, write } from '../../../action.ts'
 import { userIdOf } from '../../../auth/actor.ts'
-import { refuse } from '../../../auth/policy.ts'
+import { throwIfRefused } from '../../../auth/policy.ts'
 import { check } from '../../../check.ts'
 import { newId } from '../../../db/columns.ts'
 import { and } from '../../../db/conditions.ts'
@@ -12,10 +12,10 @@ import { id as idSchema, object } from '../../../schema.ts'
 import { actionLimits } from '../../../tunnel/actions/action.ts'
 import { actionsRefusal, actRefusal } from '../access.ts'
 import { tunnelActionFinished, tunnelActionRequested } from '../events.ts'
-import { about, find, type TunnelRow, userOf } from '../rows.ts'
-import { acting, watching } from '../rules.ts'
+import { findTunnel, type TunnelRow, tunnelEvent, userOf } from '../rows.ts'
+import { tunnelActRule, tunnelWatchRule } from '../rules.ts'
 import { tunnelActions, tunnelSessions } from '../table.ts'
-import { cancelRefusal, findAction, isEnded, seenOf, selectActions, shownAction } from './action-rows.ts'
+import { cancelRefusal, findAction, isEnded, isVisibleAction, selectActions, toAction } from './action-rows.ts'
 import type {
   ActionInput,
   HistoryQuery,
@@ -25,7 +25,7 @@ import type {
   TunnelActionPage,
 } from './action-schema.ts'
 import { Dispatcher, endRow } from './dispatch.ts'
-import { actionsFor, nameOf, redacted } from './offered-actions.ts'
+import { actionsFor, nameOf, redactParams } from './offered-actions.ts'
 
 const HISTORY_DAYS = 90
 
@@ -38,32 +38,32 @@ async function offerOf(ctx: Ctx, tunnelId: string): Promise<StoredOffer> {
 }
 
 /** Returns the actions that the machine allowed the caller when it last connected. */
-export const allowed = read(
+export const listAllowedActions = read(
   'tunnels.allowedActions',
-  watching,
+  tunnelWatchRule,
   async (ctx, { ref }: { ref: string }): Promise<OfferedActions> => {
-    const tunnel = await find(ctx, ref)
-    refuse(actionsRefusal(ctx, tunnel))
-    return { items: await allowedOf(ctx, tunnel, await offerOf(ctx, tunnel.id)) }
+    const tunnel = await findTunnel(ctx, ref)
+    throwIfRefused(actionsRefusal(ctx, tunnel))
+    return { items: await allowedActionsOf(ctx, tunnel, await offerOf(ctx, tunnel.id)) }
   },
 )
 
-async function allowedOf(ctx: Ctx, tunnel: TunnelRow, offer: StoredOffer) {
+async function allowedActionsOf(ctx: Ctx, tunnel: TunnelRow, offer: StoredOffer) {
   const user = await userOf(ctx, ctx.actor, tunnel)
   return user ? actionsFor({ ...offer, services: tunnel.services ?? [] }, user, tunnel.ownerId) : []
 }
 
-interface Asked extends ActionInput {
+interface ActionRequest extends ActionInput {
   ref: string
   /** Seconds. */
   wait?: number
 }
 
 /** Requests an action, and waits for its end as long as the caller wants. */
-export const act = flow(
+export const runAction = flow(
   'tunnels.act',
-  acting,
-  async (ctx, { wait = 0, ...input }: Asked, keyed): Promise<TunnelAction> => {
+  tunnelActRule,
+  async (ctx, { wait = 0, ...input }: ActionRequest, keyed): Promise<TunnelAction> => {
     const ended = new Set<unknown>()
     const { promise, resolve } = Promise.withResolvers<void>()
     let asked: TunnelAction | undefined
@@ -75,7 +75,7 @@ export const act = flow(
     const timer = setTimeout(resolve, wait * 1000)
     ctx.signal?.addEventListener('abort', () => resolve(), { once: true })
     try {
-      asked = await ask(keyed, input)
+      asked = await requestAction(keyed, input)
       if (wait > 0 && !isEnded(asked.state) && !ended.has(asked.id)) await promise
       if (wait === 0) return asked
       return await getAction(ctx, { ref: asked.tunnelId, actionId: asked.id })
@@ -86,38 +86,42 @@ export const act = flow(
   },
 )
 
-const ask = write('tunnels.ask', acting, async (ctx, { ref, type, params = {} }: Asked): Promise<TunnelAction> => {
-  const tunnel = await find(ctx, ref)
-  if (type !== 'cancel') refuse(actRefusal(ctx, tunnel))
-  if (Buffer.byteLength(JSON.stringify(params)) > actionLimits.params)
-    throw invalid('/params', `params exceeds ${actionLimits.params} bytes.`, 'too_long')
-  if (type === 'cancel') requireCancelled(params)
-  const offer = await offerOf(ctx, tunnel.id)
-  if (type !== 'cancel') await requireOffered(ctx, tunnel, offer, { type, params })
-  const id = newId()
-  const name = nameOf(type, params)
-  await ctx.db.insert(tunnelActions).values({
-    id,
-    tunnelId: tunnel.id,
-    callerId: userIdOf(ctx.actor),
-    createdAt: ctx.now,
-    type,
-    name,
-    params: redacted(type, params, offer),
-    sealed: ctx.app.seal.close(JSON.stringify(params)),
-    state: 'queued',
-  })
-  const data = { actionId: id, action: type, what: name ?? '' }
-  ctx.emit(tunnelActionRequested, { ...about(tunnel, data), userId: userIdOf(ctx.actor) })
-  if (type === 'cancel') await cancelQueued(ctx, tunnel, { id, target: params.actionId as string })
-  return shownAction(ctx, tunnel, await findAction(ctx, tunnel, id))
-})
+const requestAction = write(
+  'tunnels.ask',
+  tunnelActRule,
+  async (ctx, { ref, type, params = {} }: ActionRequest): Promise<TunnelAction> => {
+    const tunnel = await findTunnel(ctx, ref)
+    if (type !== 'cancel') throwIfRefused(actRefusal(ctx, tunnel))
+    if (Buffer.byteLength(JSON.stringify(params)) > actionLimits.params)
+      throw invalid('/params', `params exceeds ${actionLimits.params} bytes.`, 'too_long')
+    if (type === 'cancel') requireCancelled(params)
+    const offer = await offerOf(ctx, tunnel.id)
+    if (type !== 'cancel') await requireOffered(ctx, tunnel, offer, { type, params })
+    const id = newId()
+    const name = nameOf(type, params)
+    await ctx.db.insert(tunnelActions).values({
+      id,
+      tunnelId: tunnel.id,
+      callerId: userIdOf(ctx.actor),
+      createdAt: ctx.now,
+      type,
+      name,
+      params: redactParams(type, params, offer),
+      sealed: ctx.app.seal.close(JSON.stringify(params)),
+      state: 'queued',
+    })
+    const data = { actionId: id, action: type, what: name ?? '' }
+    ctx.emit(tunnelActionRequested, { ...tunnelEvent(tunnel, data), userId: userIdOf(ctx.actor) })
+    if (type === 'cancel') await cancelQueued(ctx, tunnel, { id, target: params.actionId as string })
+    return toAction(ctx, tunnel, await findAction(ctx, tunnel, id))
+  },
+)
 
-type Wanted = Required<Pick<ActionInput, 'type' | 'params'>>
+type WantedAction = Required<Pick<ActionInput, 'type' | 'params'>>
 
 /** Refuses actions that the machine would refuse too, so that the caller need not wait. */
-async function requireOffered(ctx: Ctx, tunnel: TunnelRow, offer: StoredOffer, { type, params }: Wanted) {
-  const items = (await allowedOf(ctx, tunnel, offer)).filter((item) => item.type === type)
+async function requireOffered(ctx: Ctx, tunnel: TunnelRow, offer: StoredOffer, { type, params }: WantedAction) {
+  const items = (await allowedActionsOf(ctx, tunnel, offer)).filter((item) => item.type === type)
   const isOffered = items.some(({ name }) => name === null || name === params.command)
   if (!isOffered) throw new AppError('forbidden', 'The machine does not allow you this action.')
 }
@@ -132,7 +136,7 @@ function requireCancelled(params: object): void {
 /** Cancels an action that has not reached its machine; otherwise the machine is asked to. */
 async function cancelQueued(ctx: Ctx, tunnel: TunnelRow, { id, target }: { id: string; target: string }) {
   const action = await findAction(ctx, tunnel, target)
-  refuse(cancelRefusal(ctx, tunnel, action))
+  throwIfRefused(cancelRefusal(ctx, tunnel, action))
   if (action.state !== 'queued') return
   const ended = { id: target, state: 'cancelled' as const, error: `Cancelled by ${ctx.actor.name}.` }
   // If the action was sent meanwhile, the machine is asked.
@@ -141,31 +145,31 @@ async function cancelQueued(ctx: Ctx, tunnel: TunnelRow, { id, target }: { id: s
 
 export const getAction = read(
   'tunnels.getAction',
-  watching,
+  tunnelWatchRule,
   async (ctx, { ref, actionId }: { ref: string; actionId: string }): Promise<TunnelAction> => {
-    const tunnel = await find(ctx, ref)
+    const tunnel = await findTunnel(ctx, ref)
     const found = await findAction(ctx, tunnel, actionId)
     const output = isEnded(found.state) ? found.output : (Dispatcher.of(ctx.app).outputOf(actionId) ?? '')
-    return shownAction(ctx, tunnel, { ...found, output })
+    return toAction(ctx, tunnel, { ...found, output })
   },
 )
 
 /** Returns the actions of the last 90 days, without their output. */
-export const history = read(
+export const listActions = read(
   'tunnels.history',
-  watching,
+  tunnelWatchRule,
   async (ctx, { ref, ...query }: HistoryQuery & { ref: string }): Promise<TunnelActionPage> => {
-    const tunnel = await find(ctx, ref)
+    const tunnel = await findTunnel(ctx, ref)
     const page = keyset({ createdAt: tunnelActions.createdAt }, tunnelActions.id, query, { sort: 'createdAt' })
     const since = daysAfter(ctx.now, -HISTORY_DAYS)
-    const filters = and(seenOf(ctx, tunnel), gt(tunnelActions.createdAt, since))
+    const filters = and(isVisibleAction(ctx, tunnel), gt(tunnelActions.createdAt, since))
     const rows = await selectActions(ctx)
       .where(page.where(filters))
       .orderBy(...page.orderBy)
       .limit(page.limit)
     const total = query.total ? await ctx.db.$count(tunnelActions, filters) : undefined
     return page.page(
-      rows.map((row) => shownAction(ctx, tunnel, row)),
+      rows.map((row) => toAction(ctx, tunnel, row)),
       total,
     )
   },

@@ -4,24 +4,24 @@ import { system } from '../../../auth/actor.ts'
 import { machine } from '../../../auth/policy.ts'
 import { and } from '../../../db/conditions.ts'
 import type { AppEvent } from '../../../events/event.ts'
-import type { Posted } from '../../../live/messages.ts'
+import type { EphemeralNotice } from '../../../live/messages.ts'
 import type { App } from '../../../services.ts'
 import { actionLimits } from '../../../tunnel/actions/action.ts'
-import { Tail } from '../../../tunnel/actions/output.ts'
-import { ActionReport, type EndState, fromJson, type Offer } from '../../../tunnel/frames.ts'
-import type { Connection } from '../../../tunnel/switchboard.ts'
+import { OutputTail } from '../../../tunnel/actions/output.ts'
+import type { ConnectedTunnel } from '../../../tunnel/connected-tunnels.ts'
+import { ActionReport, decodeJson, type EndState, type MachineOffer } from '../../../tunnel/frames.ts'
 import { memberships } from '../../organizations/table.ts'
 import { users } from '../../users/table.ts'
 import { tunnelActionFinished, tunnelActionRequested } from '../events.ts'
-import { retry } from '../retrying.ts'
-import { about } from '../rows.ts'
-import { storable, storableText } from '../storable.ts'
+import { retryWork } from '../retrying.ts'
+import { tunnelEvent } from '../rows.ts'
+import { toStorable, toStorableText } from '../storable.ts'
 import { tunnelActions, tunnels } from '../table.ts'
-import { asOf, isActive, isEnded, isOverdue, isWaiting, itsEnd } from './action-rows.ts'
+import { endColumns, isActive, isEnded, isOverdue, isWaiting, withCurrentState } from './action-rows.ts'
 import type { ActionState, ActionType } from './action-schema.ts'
 import { Deadlines } from './deadlines.ts'
 
-interface Ended {
+interface EndedAction {
   id: string
   state: EndState
   result?: unknown
@@ -32,16 +32,16 @@ interface Ended {
   finishedAt?: string
 }
 
-const unended = ['queued', 'running', 'awaiting_confirmation'] as const
+const unfinishedStates = ['queued', 'running', 'awaiting_confirmation'] as const
 
 /** Stores the end of an action, unless it has ended already. */
-export const endAction = write('tunnels.endAction', machine, (ctx, ended: Ended) => endRow(ctx, ended))
+export const endAction = write('tunnels.endAction', machine, (ctx, ended: EndedAction) => endRow(ctx, ended))
 
 /** Stores the end of an action that is in one of these states. Returns false if it is in another state. */
 export async function endRow(
   ctx: Ctx,
-  { id, result, ...rest }: Ended,
-  from: readonly (typeof unended)[number][] = unended,
+  { id, result, ...rest }: EndedAction,
+  from: readonly (typeof unfinishedStates)[number][] = unfinishedStates,
 ): Promise<boolean> {
   const [row] = await ctx.db
     .update(tunnelActions)
@@ -51,20 +51,20 @@ export async function endRow(
   if (!row) return false
   const [tunnel] = await ctx.db.select().from(tunnels).where(eq(tunnels.id, row.tunnelId))
   const data = { actionId: id, action: row.type, what: row.name ?? '', state: rest.state }
-  if (tunnel) ctx.emit(tunnelActionFinished, { ...about(tunnel, data), userId: row.callerId })
+  if (tunnel) ctx.emit(tunnelActionFinished, { ...tunnelEvent(tunnel, data), userId: row.callerId })
   return true
 }
 
 /** Returns the notices of a state, for people who watch the action or all actions of the tunnel. */
-const noticesOf = (tunnelId: string, actionId: string, state: ActionState): Posted[] =>
+const noticesOf = (tunnelId: string, actionId: string, state: ActionState): EphemeralNotice[] =>
   [`record:${tunnelId}`, `record:${actionId}`].map((topic) => ({ op: 'action', topic, tunnelId, actionId, state }))
 
 /** An unfinished action that was sent to its machine. */
-interface Sent {
+interface SentAction {
   tunnelId: string
   /** Undefined if another process, or this one before a restart, sent it. */
-  over: Connection | undefined
-  readonly tail: Tail
+  over: ConnectedTunnel | undefined
+  readonly tail: OutputTail
   readonly parts: string[]
   length: number
   result: unknown
@@ -77,7 +77,7 @@ const dispatchers = new WeakMap<App, Dispatcher>()
 
 /** Sends the actions of this process's connections to their machines, and stores the results. */
 export class Dispatcher {
-  readonly #sent = new Map<string, Sent>()
+  readonly #sent = new Map<string, SentAction>()
   /** One chain for each tunnel, so that no more actions run at once than allowed. */
   readonly #last = new Map<string, Promise<void>>()
   /** Actions requested here that may still wait for their machine. */
@@ -93,14 +93,14 @@ export class Dispatcher {
 
   /** Sends waiting actions, if the machine is connected to this process. */
   wake(tunnelId: string): void {
-    if (this.app.tunnels.of(tunnelId)) this.#next(tunnelId, () => this.#sendWaiting(tunnelId))
+    if (this.app.tunnels.get(tunnelId)) this.#next(tunnelId, () => this.#sendWaiting(tunnelId))
   }
 
   /**
    * Handles a machine that has connected and reported its running actions. Actions that it no longer knows will never
    * end, so they are ended here; except those that were sent over this connection after the report.
    */
-  connected(connection: Connection, { running = [] }: Offer): void {
+  onConnected(connection: ConnectedTunnel, { running = [] }: MachineOffer): void {
     const { id } = connection.facts
     this.#next(id, async () => {
       const rows = await this.app.db.select({ id: tunnelActions.id }).from(tunnelActions).where(isActive(id))
@@ -124,7 +124,7 @@ export class Dispatcher {
     if (subjectId === null || (!isEnd && type !== tunnelActionRequested.name)) return
     const actionId = String(data.actionId)
     const state = isEnd ? (data.state as ActionState) : 'queued'
-    for (const notice of noticesOf(subjectId, actionId, state)) this.app.live.board.postHere(notice)
+    for (const notice of noticesOf(subjectId, actionId, state)) this.app.live.broadcaster.broadcastLocally(notice)
     if (isEnd) {
       this.#sent.delete(actionId)
       this.#queued.delete(actionId)
@@ -137,14 +137,14 @@ export class Dispatcher {
   }
 
   /** Handles a report of a machine about one of its own actions; ignores reports about others. */
-  report({ facts }: Connection, payload: Uint8Array): void {
-    const report = fromJson(ActionReport, payload)
+  report({ facts }: ConnectedTunnel, payload: Uint8Array): void {
+    const report = decodeJson(ActionReport, payload)
     const sent = this.#sent.get(report.id)
     if (sent?.tunnelId !== facts.id) return
     for (const [n, text] of report.lines ?? []) {
-      const line = storableText(text)
+      const line = toStorableText(text)
       if (sent.tail.add([n, line]))
-        this.app.live.board.post({
+        this.app.live.broadcaster.broadcast({
           op: 'output',
           topic: `record:${report.id}`,
           actionId: report.id,
@@ -158,14 +158,14 @@ export class Dispatcher {
     if (report.state !== undefined) this.#next(facts.id, () => this.#took(report, sent))
   }
 
-  async #took({ id, state, error }: ActionReport, sent: Sent): Promise<void> {
+  async #took({ id, state, error }: ActionReport, sent: SentAction): Promise<void> {
     if (state === undefined) return
     if (isEnded(state)) {
       const { tail } = sent
       await this.#end(id, {
         state: state as EndState,
-        error: error && storableText(error),
-        result: storable(resultOf(sent)),
+        error: error && toStorableText(error),
+        result: toStorable(resultOf(sent)),
         output: tail.text,
         outputCut: tail.isCut,
       })
@@ -175,10 +175,10 @@ export class Dispatcher {
       .update(tunnelActions)
       .set({ state })
       .where(and(eq(tunnelActions.id, id), isActive(sent.tunnelId)))
-    for (const notice of noticesOf(sent.tunnelId, id, state)) this.app.live.board.post(notice)
+    for (const notice of noticesOf(sent.tunnelId, id, state)) this.app.live.broadcaster.broadcast(notice)
   }
 
-  async #end(id: string, ended: Omit<Ended, 'id'>): Promise<void> {
+  async #end(id: string, ended: Omit<EndedAction, 'id'>): Promise<void> {
     await endAction(contextOf(this.app, system), { id, ...ended })
     this.#sent.delete(id)
   }
@@ -193,7 +193,7 @@ export class Dispatcher {
       .limit(20)
     let active = waiting.length > 0 ? await db.$count(tunnelActions, isActive(tunnelId)) : 0
     for (const action of waiting) {
-      const connection = this.app.tunnels.of(tunnelId)
+      const connection = this.app.tunnels.get(tunnelId)
       if (!connection || connection.session.isClosed) return
       const isFull = active >= actionLimits.atOnce || connection.facts.paused
       if (isFull && action.type !== 'cancel') continue
@@ -201,7 +201,7 @@ export class Dispatcher {
     }
   }
 
-  async #send(connection: Connection, action: typeof tunnelActions.$inferSelect): Promise<boolean> {
+  async #send(connection: ConnectedTunnel, action: typeof tunnelActions.$inferSelect): Promise<boolean> {
     const { seal } = this.app
     const { id, type, tunnelId, sealed } = action
     const { organizationId, access, ownerId } = connection.facts
@@ -219,7 +219,7 @@ export class Dispatcher {
     this.#queued.delete(id)
     this.#remember(id, tunnelId, connection)
     connection.session.action({ id, type: type satisfies ActionType, params: JSON.parse(params), user })
-    for (const notice of noticesOf(tunnelId, id, 'running')) this.app.live.board.post(notice)
+    for (const notice of noticesOf(tunnelId, id, 'running')) this.app.live.broadcaster.broadcast(notice)
     return true
   }
 
@@ -229,14 +229,14 @@ export class Dispatcher {
     )
   }
 
-  #remember(id: string, tunnelId: string, over?: Connection): void {
+  #remember(id: string, tunnelId: string, over?: ConnectedTunnel): void {
     if (this.#sent.has(id)) return
-    this.#sent.set(id, { tunnelId, over, tail: new Tail(), parts: [], length: 0, result: undefined })
+    this.#sent.set(id, { tunnelId, over, tail: new OutputTail(), parts: [], length: 0, result: undefined })
   }
 
   #next(tunnelId: string, work: () => Promise<void>): void {
     const last = (this.#last.get(tunnelId) ?? Promise.resolve())
-      .then(() => retry(work))
+      .then(() => retryWork(work))
       .catch((error: unknown) => this.app.log.warn('an action of a tunnel failed', { error }))
     this.#last.set(tunnelId, last)
     void last.then(() => {
@@ -256,7 +256,7 @@ export async function startAction(app: App, id: string): Promise<boolean> {
 }
 
 /** Joins the parts of a result. The machine may have sent invalid JSON. */
-function resultOf({ parts, length, result }: Sent): unknown {
+function resultOf({ parts, length, result }: SentAction): unknown {
   if (parts.length === 0) return result
   if (length > actionLimits.result) return { tooLarge: true }
   try {
@@ -283,13 +283,13 @@ export async function expireActions(app: App): Promise<void> {
   const { queueMs, ms, confirmMs } = actionLimits
   const ago = (time: number) => new Date(now - time).toISOString()
   const overdue = await app.db
-    .select({ ...itsEnd, id: tunnelActions.id })
+    .select({ ...endColumns, id: tunnelActions.id })
     .from(tunnelActions)
     .where(isOverdue(ago(queueMs), ago(ms + confirmMs + queueMs)))
     .limit(100)
   const ctx = contextOf(app, system)
   for (const row of overdue) {
-    const { error, finishedAt } = asOf(row, ctx.now)
+    const { error, finishedAt } = withCurrentState(row, ctx.now)
     const lost = 'The machine did not report how the action ended.'
     const { id } = row
     await endAction(ctx, { id, state: 'timed_out', error: error ?? lost, finishedAt: finishedAt ?? ctx.now })

@@ -1,6 +1,6 @@
 import { withoutSecrets } from '../../../text/secrets.ts'
 import type { TunnelUser } from '../../../tunnel/frames.ts'
-import { isAllowed } from '../../../tunnel/machine.ts'
+import { isAllowed } from '../../../tunnel/machine-config.ts'
 import type { ActionType, OfferedAction, StoredOffer } from './action-schema.ts'
 
 type Schema = Record<string, unknown>
@@ -14,7 +14,7 @@ const params = (properties: Schema, required: readonly string[] = Object.keys(pr
 const name = (values: readonly string[]): Schema => ({ type: 'string', enum: values })
 const text: Schema = { type: 'string' }
 
-const entry = (type: ActionType, description: string, schema: Schema, more: Partial<OfferedAction> = {}) => ({
+const offeredAction = (type: ActionType, description: string, schema: Schema, more: Partial<OfferedAction> = {}) => ({
   type,
   name: null,
   description,
@@ -37,12 +37,16 @@ export function actionsFor(
   const names = (list: readonly { name: string; who: string[] }[] = []) => mine(list).map(({ name: each }) => each)
   const [services, servers, workspaces] = [names(offer.services), names(offer.mcp), names(offer.workspaces)]
   return [
-    entry('ping', 'Check that the machine responds', params({})),
-    entry('check_local', 'Check which services respond', params({ service: name(services) }, [])),
+    offeredAction('ping', 'Check that the machine responds', params({})),
+    offeredAction('check_local', 'Check which services respond', params({ service: name(services) }, [])),
     ...(servers.length > 0
       ? [
-          entry('list_tools', 'List the tools of an MCP server on the machine', params({ server: name(servers) })),
-          entry(
+          offeredAction(
+            'list_tools',
+            'List the tools of an MCP server on the machine',
+            params({ server: name(servers) }),
+          ),
+          offeredAction(
             'call_tool',
             'Call a tool of an MCP server on the machine',
             params({ server: name(servers), tool: text, arguments: { type: 'object' } }, ['server', 'tool']),
@@ -51,7 +55,7 @@ export function actionsFor(
       : []),
     ...(workspaces.length > 0
       ? [
-          entry(
+          offeredAction(
             'sync_workspace',
             'Bring a git working copy up to date, by a fast-forward',
             params({ workspace: name(workspaces) }),
@@ -59,7 +63,7 @@ export function actionsFor(
         ]
       : []),
     ...mine(offer.commands).map((command) =>
-      entry(
+      offeredAction(
         'run_command',
         command.description ?? `Run ${command.name}`,
         params({ command: { const: command.name }, params: command.params }, [
@@ -69,7 +73,7 @@ export function actionsFor(
         { name: command.name, confirm: command.confirm },
       ),
     ),
-    entry('cancel', 'End an action', params({ actionId: { type: 'string', format: 'uuid' } })),
+    offeredAction('cancel', 'End an action', params({ actionId: { type: 'string', format: 'uuid' } })),
   ]
 }
 
@@ -92,7 +96,7 @@ const MASK = '[redacted]'
 const secretKey = /pass|secret|token|credential|authorization|api_?key|private/i
 
 /** Returns the parameters for the history, without values that are secret by declaration, name or form. */
-export function redacted(type: ActionType, given: Schema, { commands = [] }: StoredOffer): Schema {
+export function redactParams(type: ActionType, given: Schema, { commands = [] }: StoredOffer): Schema {
   const declared = type === 'run_command' ? commands.find((each) => each.name === given.command)?.secret : undefined
   const hide = (value: unknown, key: string, depth: number): unknown => {
     if (depth > 20 || secretKey.test(key) || (depth === 2 && declared?.includes(key))) return MASK

@@ -3,14 +3,14 @@ import { contextOf, write } from '../../../action.ts'
 import { type Actor, anonymous } from '../../../auth/actor.ts'
 import { CACHE_MS } from '../../../auth/authenticate.ts'
 import { issueSecret, redeemSecret } from '../../../auth/one-time-secrets.ts'
-import { person, refuse } from '../../../auth/policy.ts'
-import { deriveKey, sameText } from '../../../auth/secrets.ts'
+import { person, throwIfRefused } from '../../../auth/policy.ts'
+import { deriveKey, isSameSecret } from '../../../auth/secrets.ts'
 import { AppError } from '../../../errors.ts'
 import type { App } from '../../../services.ts'
 import { TUNNEL_COOKIE } from '../../../tunnel/headers.ts'
 import type { TunnelAddress } from '../../../tunnel/tunnel-address.ts'
 import { reachRefusal } from '../access.ts'
-import { find } from '../rows.ts'
+import { findTunnel } from '../rows.ts'
 
 /** The path on a service's host where a browser exchanges its code for a cookie. */
 export const ENTRY_PATH = '/.tutti/enter'
@@ -42,7 +42,7 @@ function publicAddress({ tunnels }: App, url: URL | null): TunnelAddress {
   return found
 }
 
-interface Pass {
+interface CookiePass {
   sessionId: string
   host: string
   expiresAt: number
@@ -52,14 +52,14 @@ interface Pass {
  * Lets a signed-in browser open a service: returns an address on the service's host with a code that works once, within
  * a minute. The code never reaches the service.
  */
-export const enter = write(
+export const enterService = write(
   'tunnels.enter',
   person,
   async (ctx, { to }: { to: string }): Promise<{ location: string }> => {
     const url = publicUrl(ctx.app, to)
     const address = publicAddress(ctx.app, url)
-    const tunnel = await find(ctx, address.slug)
-    refuse(reachRefusal(ctx, tunnel))
+    const tunnel = await findTunnel(ctx, address.slug)
+    throwIfRefused(reachRefusal(ctx, tunnel))
     const code = await issueSecret(ctx, {
       purpose: 'tunnel_entry',
       minutes: 1,
@@ -72,7 +72,7 @@ export const enter = write(
 )
 
 /** Cookies of browsers for the hosts of services. Each belongs to a login session, and ends with it. */
-export class Entries {
+export class ServiceCookies {
   readonly #key: Buffer
   readonly #known = new Map<string, { actor: Promise<Actor | undefined>; at: number }>()
   readonly #isSecure: boolean
@@ -118,7 +118,7 @@ export class Entries {
     const found = this.#known.get(pass.sessionId)
     if (found && performance.now() - found.at < CACHE_MS) return found.actor
     const actor = this.app.auth
-      .again({ kind: 'session', credentialId: pass.sessionId })
+      .renew({ kind: 'session', credentialId: pass.sessionId })
       .then((renewed) => ('actor' in renewed ? renewed.actor : undefined))
     if (this.#known.size > 10_000) this.#known.clear()
     this.#known.set(pass.sessionId, { actor, at: performance.now() })
@@ -129,15 +129,15 @@ export class Entries {
     return this.#isSecure ? `__Host-${TUNNEL_COOKIE}` : TUNNEL_COOKIE
   }
 
-  #seal(pass: Pass): string {
+  #seal(pass: CookiePass): string {
     const body = Buffer.from(JSON.stringify(pass)).toString('base64url')
     return `${body}.${this.#sign(body)}`
   }
 
-  #open(value: string | undefined): Pass | undefined {
+  #open(value: string | undefined): CookiePass | undefined {
     const [body = '', signature = ''] = value?.split('.') ?? []
-    if (body === '' || !sameText(signature, this.#sign(body))) return undefined
-    return JSON.parse(Buffer.from(body, 'base64url').toString()) as Pass
+    if (body === '' || !isSameSecret(signature, this.#sign(body))) return undefined
+    return JSON.parse(Buffer.from(body, 'base64url').toString()) as CookiePass
   }
 
   #sign(body: string): string {

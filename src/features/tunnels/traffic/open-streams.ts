@@ -1,13 +1,13 @@
 import { contextOf } from '../../../action.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import type { Concerns } from '../../../auth/authenticate.ts'
+import type { ActorFilter } from '../../../auth/authenticate.ts'
 import type { App } from '../../../services.ts'
-import { resets } from '../../../tunnel/frames.ts'
+import { resetCodes } from '../../../tunnel/frames.ts'
 import type { Stream } from '../../../tunnel/stream.ts'
 import { reachRefusal } from '../access.ts'
 import { factsOf } from '../serving.ts'
 
-interface Opened {
+interface OpenStream {
   readonly actor: Actor
   readonly tunnelId: string
 }
@@ -19,7 +19,7 @@ const registries = new WeakMap<App, OpenStreams>()
  * ends once its caller loses access to the machine.
  */
 export class OpenStreams {
-  readonly #open = new Map<Stream, Opened>()
+  readonly #open = new Map<Stream, OpenStream>()
   #changes = 0
 
   static of(app: App): OpenStreams {
@@ -40,7 +40,7 @@ export class OpenStreams {
   }
 
   /** `since`: the value of `changes` before the caller's rights were checked. By default they are checked now. */
-  add(stream: Stream, opened: Opened, since?: number): void {
+  add(stream: Stream, opened: OpenStream, since?: number): void {
     if (stream.isClosed) return
     this.#open.set(stream, opened)
     const { onClosed } = stream
@@ -51,7 +51,7 @@ export class OpenStreams {
     if (since !== this.#changes) void this.#check([[stream, opened]])
   }
 
-  rightsChanged(concerns: Concerns): void {
+  rightsChanged(concerns: ActorFilter): void {
     this.#changed(({ actor }) => concerns(actor))
   }
 
@@ -60,14 +60,14 @@ export class OpenStreams {
     this.#changed(({ tunnelId }) => tunnelId === id)
   }
 
-  #changed(isConcerned: (opened: Opened) => boolean): void {
+  #changed(isConcerned: (opened: OpenStream) => boolean): void {
     this.#changes++
     const concerned = [...this.#open].filter(([, opened]) => isConcerned(opened))
     if (concerned.length > 0) void this.#check(concerned)
   }
 
   /** Ends streams whose caller has lost access. Reads each credential and each tunnel once. */
-  async #check(streams: readonly (readonly [Stream, Opened])[]): Promise<void> {
+  async #check(streams: readonly (readonly [Stream, OpenStream])[]): Promise<void> {
     const actors = new Map<string | null, Promise<Actor | undefined>>()
     const tunnels = new Map<string, ReturnType<typeof factsOf>>()
     for (const [stream, { actor, tunnelId }] of streams) {
@@ -80,13 +80,13 @@ export class OpenStreams {
         // Without the database, rights are unknown and the server does not work anyway.
         () => true,
       )
-      if (!isAllowed) stream.reset(resets.refused)
+      if (!isAllowed) stream.reset(resetCodes.refused)
     }
   }
 
   async #again(actor: Actor): Promise<Actor | undefined> {
     if (actor.kind === 'anonymous') return actor
-    const renewed = await this.app.auth.again(actor)
+    const renewed = await this.app.auth.renew(actor)
     return 'actor' in renewed ? renewed.actor : undefined
   }
 }

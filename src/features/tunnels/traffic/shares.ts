@@ -1,6 +1,6 @@
 import { networkOf } from '../../../auth/limits.ts'
 import type { RequestHead } from '../../../tunnel/frames.ts'
-import type { Session } from '../../../tunnel/session.ts'
+import type { TunnelSession } from '../../../tunnel/session.ts'
 
 /** How many of a machine's 128 streams some callers may hold at once, so that others can still reach it. */
 export const streamShares = {
@@ -24,7 +24,7 @@ export function holderOf({ user, headers }: Pick<RequestHead, 'user' | 'headers'
 }
 
 /** Returns whether a caller holds the maximum of streams. */
-export function isShareTaken(session: Session, holder: string): boolean {
+export function isShareTaken(session: TunnelSession, holder: string): boolean {
   const isVisitor = holder.startsWith(VISITOR)
   const own = session.streamsOf((other) => other === holder)
   if (own >= (isVisitor ? streamShares.network : streamShares.user)) return true

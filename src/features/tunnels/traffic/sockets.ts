@@ -1,19 +1,19 @@
 import { type Ctx, read } from '../../../action.ts'
-import { refuse } from '../../../auth/policy.ts'
+import { throwIfRefused } from '../../../auth/policy.ts'
 import { AppError, type ErrorCode } from '../../../errors.ts'
-import type { Accept, Peer, Socket } from '../../../live/socket.ts'
+import type { AcceptSocket, Peer, Socket } from '../../../live/socket.ts'
 import { SocketBridge } from '../../../tunnel/bridge.ts'
-import { dial, forwardLimits } from '../../../tunnel/forward.ts'
-import { type RequestHead, type ResetCode, resets, type TunnelUser } from '../../../tunnel/frames.ts'
+import type { Dialer } from '../../../tunnel/connected-tunnels.ts'
+import { forwardLimits, openCountedStream } from '../../../tunnel/forward.ts'
+import { type RequestHead, type ResetCode, resetCodes, type TunnelUser } from '../../../tunnel/frames.ts'
 import { type Stream, StreamReset } from '../../../tunnel/stream.ts'
-import type { Dialer } from '../../../tunnel/switchboard.ts'
 import { reachRefusal } from '../access.ts'
 import { dialerFor } from '../dialers.ts'
-import { find, type TunnelRow, userOf } from '../rows.ts'
-import { acting } from '../rules.ts'
+import { findTunnel, type TunnelRow, userOf } from '../rows.ts'
+import { tunnelActRule } from '../rules.ts'
 import { OpenStreams } from './open-streams.ts'
 
-interface Wanted {
+interface SocketRequest {
   ref: string
   service?: string
   path?: string
@@ -23,31 +23,35 @@ interface Wanted {
   protocols: string | null
   /** The client asks for a WebSocket. */
   isUpgrade: boolean
-  upgrade(data: { accept: Accept }): boolean
+  upgrade(data: { accept: AcceptSocket }): boolean
 }
 
 /** Connects a user's WebSocket with a WebSocket of a service, or with an MCP server, behind a tunnel. */
 export const connectService = read(
   'tunnels.connectService',
-  acting,
-  async (ctx, { ref, isUpgrade, upgrade, ...wanted }: Wanted): Promise<void> => {
-    const tunnel = await find(ctx, ref)
-    refuse(reachRefusal(ctx, tunnel))
+  tunnelActRule,
+  async (ctx, { ref, isUpgrade, upgrade, ...wanted }: SocketRequest): Promise<void> => {
+    const tunnel = await findTunnel(ctx, ref)
+    throwIfRefused(reachRefusal(ctx, tunnel))
     if (!isUpgrade) throw new AppError('upgrade_required', 'This is a WebSocket: connect with ws:// or wss://.')
     const found = await dialerFor(ctx.app, tunnel.id)
     if (!found) throw new AppError('upstream_failed', 'The machine of this tunnel is not connected.')
-    const stream = await open(ctx, tunnel, found.dialer, wanted)
+    const stream = await openSocket(ctx, tunnel, found.dialer, wanted)
     OpenStreams.of(ctx.app).add(stream, { actor: ctx.actor, tunnelId: tunnel.id })
-    const accept: Accept = (socket) => peerOf(socket, stream, found.dialer)
+    const accept: AcceptSocket = (socket) => peerOf(socket, stream, found.dialer)
     if (upgrade({ accept })) return
-    stream.reset(resets.cancelled)
+    stream.reset(resetCodes.cancelled)
     throw new AppError('upgrade_required', 'This is a WebSocket: connect with ws:// or wss://.')
   },
 )
 
-type Target = Pick<Wanted, 'service' | 'path' | 'mcp' | 'protocols'>
+type SocketTarget = Pick<SocketRequest, 'service' | 'path' | 'mcp' | 'protocols'>
 
-function headFor({ slug }: TunnelRow, { service, path, mcp, protocols }: Target, user: TunnelUser | null): RequestHead {
+function headFor(
+  { slug }: TunnelRow,
+  { service, path, mcp, protocols }: SocketTarget,
+  user: TunnelUser | null,
+): RequestHead {
   if ((service === undefined) === (mcp === undefined))
     throw new AppError('invalid', 'Name a service or an MCP server: ?service= or ?mcp=.')
   if (mcp !== undefined) return { kind: 'mcp', service: mcp, method: 'CONNECT', target: '/', headers: [], user }
@@ -58,13 +62,13 @@ function headFor({ slug }: TunnelRow, { service, path, mcp, protocols }: Target,
   return { kind: 'ws', service: name, method: 'GET', target: path ?? '/', headers, user }
 }
 
-async function open(ctx: Ctx, tunnel: TunnelRow, dialer: Dialer, to: Target): Promise<Stream> {
+async function openSocket(ctx: Ctx, tunnel: TunnelRow, dialer: Dialer, to: SocketTarget): Promise<Stream> {
   const head = headFor(tunnel, to, await userOf(ctx, ctx.actor, tunnel))
   const refusal = (status: number, detail: string) => {
     throw new AppError(status === 429 ? 'rate_limited' : status === 503 ? 'unavailable' : 'upstream_failed', detail)
   }
-  const stream = (await dial(dialer, head, true, refusal)) as Stream
-  const timer = setTimeout(() => stream.reset(resets.timeout), forwardLimits.firstByte)
+  const stream = (await openCountedStream(dialer, head, true, refusal)) as Stream
+  const timer = setTimeout(() => stream.reset(resetCodes.timeout), forwardLimits.firstByte)
   try {
     const { status } = await stream.response()
     if (status !== 101) throw new AppError('upstream_failed', 'The machine did not accept the connection.')
@@ -78,8 +82,8 @@ async function open(ctx: Ctx, tunnel: TunnelRow, dialer: Dialer, to: Target): Pr
 }
 
 function failureOf(code: ResetCode): [ErrorCode, string] {
-  if (code === resets.refused) return ['forbidden', 'The machine does not allow this.']
-  if (code === resets.timeout) return ['upstream_timeout', 'The service did not respond in time.']
+  if (code === resetCodes.refused) return ['forbidden', 'The machine does not allow this.']
+  if (code === resetCodes.timeout) return ['upstream_timeout', 'The service did not respond in time.']
   return ['upstream_failed', 'The service did not accept a WebSocket.']
 }
 

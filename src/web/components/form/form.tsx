@@ -1,7 +1,7 @@
 /** Forms that are sent by a button, and what they hold when they are sent. */
 import type { FormEvent, ReactNode } from 'react'
-import { Dialog } from '../dialog.tsx'
 import { ProblemBox } from '../states.tsx'
+import { Dialog } from './dialog.tsx'
 
 /** Returns the parts of a list that someone typed, each once. */
 export const splitList = (text: string, separator = ','): string[] =>

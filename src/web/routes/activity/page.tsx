@@ -4,13 +4,13 @@ import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import { useCallback } from 'react'
 import type { ActivityItem } from '../../../features/activity/schema.ts'
 import { recordNames } from '../../../records/names.ts'
+import { agentsQuery, membersQuery, projectsQuery } from '../../account/session.ts'
 import { FeedRow } from '../../components/feed-row.tsx'
-import { LongList } from '../../components/long-list.tsx'
-import { QueryBar } from '../../components/query-bar.tsx'
-import { Empty } from '../../components/states.tsx'
-import { Pill } from '../../components/still.tsx'
-import { agentsQuery, membersQuery, projectsQuery } from '../../session.ts'
-import { clockTime, dayAndTime } from '../../times.ts'
+import { LongList } from '../../components/list/long-list.tsx'
+import { QueryBar } from '../../components/list/query-bar.tsx'
+import { NewItemsPill } from '../../components/list/stable-order.tsx'
+import { EmptyState } from '../../components/states.tsx'
+import { clockTime, dayAndTime } from '../../lib/times.ts'
 import { kindNames } from '../../words.ts'
 import { feedQuery, newestQuery } from './queries.ts'
 import { type ActivitySearch, noFilter } from './search.ts'
@@ -21,7 +21,7 @@ const route = getRouteApi('/inside/activity')
 type Line = { id: string; day: string } | (ActivityItem & { day?: undefined })
 
 /** Puts a heading before the first entry of each day. */
-function byDay(items: readonly ActivityItem[]): Line[] {
+function groupByDay(items: readonly ActivityItem[]): Line[] {
   let last = ''
   return items.flatMap((item): Line[] => {
     const day = new Date(item.at).toDateString()
@@ -47,16 +47,16 @@ export function ActivityPage() {
         <h1 className="h2">{words.title}</h1>
         <Filters search={search} onChange={narrow} />
       </div>
-      {items && <News search={search} shown={items} onShow={() => void found.refetch()} />}
+      {items && <NewEntriesPill search={search} shown={items} onShow={() => void found.refetch()} />}
       <LongList
-        found={{ ...found, data: items && { pages: [{ items: byDay(items) }] } }}
+        found={{ ...found, data: items && { pages: [{ items: groupByDay(items) }] } }}
         size={36}
         row={(line) => (line.day === undefined ? <Entry item={line} /> : <Day at={line.day} />)}
         empty={
-          <Empty title={words.nothing}>
+          <EmptyState title={words.nothing}>
             <p className="soft">{words.nothingText}</p>
             <code className="code">{words.command}</code>
-          </Empty>
+          </EmptyState>
         }
         noMatch={Object.keys(search).some((name) => name !== 'team') ? words.noMatch : undefined}
         onClear={() => narrow(noFilter)}
@@ -71,16 +71,16 @@ interface NewsProps {
   onShow(): void
 }
 
-function News({ search, shown, onShow }: NewsProps) {
+function NewEntriesPill({ search, shown, onShow }: NewsProps) {
   const { team } = useRouteContext({ from: '/inside' })
   const newest = useQuery(newestQuery(team.id, search)).data ?? []
   const known = new Set(shown.slice(0, 50).map(({ id }) => id))
   const place = newest.findIndex(({ id }) => known.has(id))
   const fresh = place < 0 ? newest.length : place
   return (
-    <Pill n={fresh} onShow={onShow}>
+    <NewItemsPill n={fresh} onShow={onShow}>
       {words.news(fresh)}
-    </Pill>
+    </NewItemsPill>
   )
 }
 

@@ -5,17 +5,17 @@ import { CopyLine } from '../../components/copy-line.tsx'
 import { MailAddress } from '../../components/mail-address.tsx'
 import { ProblemBox, Waiting } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { dayAndTime } from '../../times.ts'
+import { dayAndTime } from '../../lib/times.ts'
 import { InstanceSettings } from '../site/instance-settings.tsx'
 import { words as siteWords } from '../site/words.ts'
-import { AdminFrame, Find, Listed, Table, What, Who } from './frame.tsx'
+import { ActorCell, AdminFrame, DataTable, EventCell, PagedTable, SearchForm } from './parts.tsx'
 import {
   auditQuery,
   backupsQuery,
   configQuery,
   makeBackup,
   outboxQuery,
-  resend,
+  resendMail,
   teamsQuery,
   useAdminChange,
 } from './queries.ts'
@@ -27,8 +27,8 @@ export function TeamsPage() {
   const columns = words.teams.columns
   return (
     <AdminFrame at="teams">
-      <Find label={words.search} value={search} onFind={setSearch} />
-      <Listed
+      <SearchForm label={words.search} value={search} onFind={setSearch} />
+      <PagedTable
         list={list}
         columns={[
           {
@@ -50,14 +50,14 @@ export function TeamsPage() {
 
 export function OutboxPage() {
   const list = useInfiniteQuery(outboxQuery)
-  const again = useAdminChange(resend)
+  const again = useAdminChange(resendMail)
   const columns = words.outbox.columns
   const isKept = list.data?.pages.some(({ items }) => items.some(({ status }) => status === 'kept'))
   return (
     <AdminFrame at="outbox">
       {isKept && <p className="soft">{words.outbox.kept}</p>}
       {again.error && <ProblemBox error={again.error} />}
-      <Listed
+      <PagedTable
         list={list}
         columns={[
           {
@@ -111,12 +111,12 @@ export function AuditPage() {
   const columns = words.audit.columns
   return (
     <AdminFrame at="audit">
-      <Find label={words.audit.filter} value={type} onFind={setType} />
-      <Listed
+      <SearchForm label={words.audit.filter} value={type} onFind={setType} />
+      <PagedTable
         list={list}
         columns={[
-          { title: columns.who, of: (entry) => <Who entry={entry} /> },
-          { title: columns.type, of: (entry) => <What entry={entry} /> },
+          { title: columns.who, of: (entry) => <ActorCell entry={entry} /> },
+          { title: columns.type, of: (entry) => <EventCell entry={entry} /> },
           { title: columns.ip, of: ({ ip }) => ip, wide: true },
         ]}
       />
@@ -134,7 +134,7 @@ export function SettingsPage() {
       {error && <ProblemBox error={error} />}
       {!data && !error && <Waiting />}
       {data && (
-        <Table
+        <DataTable
           items={data.items.map((item) => ({ ...item, id: item.name }))}
           columns={[
             { title: columns.name, of: ({ name }) => <span className="mono nowrap">{name}</span> },
@@ -181,7 +181,7 @@ export function BackupsPage() {
               {words.backups.make}
             </button>
           </p>
-          <Table
+          <DataTable
             items={data.items.map((item) => ({ ...item, id: item.name }))}
             columns={[
               { title: columns.name, of: ({ name }) => <span className="mono">{name}</span> },

@@ -3,13 +3,13 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { OauthClient } from '../../../features/grants/schema.ts'
 import { CopyLine } from '../../components/copy-line.tsx'
-import { Dialog } from '../../components/dialog.tsx'
+import { Dialog } from '../../components/form/dialog.tsx'
 import { Field, TextArea } from '../../components/form/fields.tsx'
 import { FormDialog, type SentForm } from '../../components/form/form.tsx'
+import { useRemoval } from '../../components/form/removal.tsx'
 import { RowButton } from '../../components/form/row-button.tsx'
-import { useRemoval } from '../../components/removal.tsx'
-import { ago, dayAndTime } from '../../times.ts'
-import { AdminFrame, Listed } from './frame.tsx'
+import { ago, dayAndTime } from '../../lib/times.ts'
+import { AdminFrame, PagedTable } from './parts.tsx'
 import { addProgram, programsQuery, removeProgram, useAdminChange } from './queries.ts'
 import { words } from './words.ts'
 
@@ -34,7 +34,7 @@ export function ProgramsPage() {
           {w.add}
         </button>
       </div>
-      <Listed
+      <PagedTable
         list={list}
         columns={[
           { title: columns.name, of: (program) => <Program program={program} /> },
@@ -52,7 +52,7 @@ export function ProgramsPage() {
         ]}
       />
       {asked}
-      {adding && <Adding onClose={() => setAdding(false)} />}
+      {adding && <AddProgramDialog onClose={() => setAdding(false)} />}
     </AdminFrame>
   )
 }
@@ -66,7 +66,7 @@ const Program = ({ program: { id, kind, name, redirectUris } }: { program: Oauth
 )
 
 /** For programs that cannot register themselves: they are given the id, which is no secret. */
-function Adding({ onClose }: { onClose(): void }) {
+function AddProgramDialog({ onClose }: { onClose(): void }) {
   const add = useAdminChange(addProgram)
   const submit = (form: SentForm) => {
     const redirectUris = form.text('redirectUris').split(/\s+/).filter(Boolean)

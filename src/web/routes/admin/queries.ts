@@ -4,7 +4,7 @@ import type { AdminUser, Subscription } from '../../../features/admin/schema.ts'
 import type { OauthClientAdd } from '../../../features/grants/schema.ts'
 import type { IssuePatch } from '../../../features/issues/schema.ts'
 import type { OrganizationPatch } from '../../../features/organizations/schema.ts'
-import { admin, change, grants, issues, mail, notifications, ok } from '../../api.ts'
+import { admin, grants, issues, mail, notifications, ok, writeOptions } from '../../api.ts'
 import { pagedQuery } from '../../lib/data.ts'
 import { words } from './words.ts'
 
@@ -65,23 +65,23 @@ export function useAdminChange<I, O>(work: (input: I) => Promise<O>, shown?: str
   })
 }
 
-export const suspend = (id: string) => ok(admin.users({ id }).suspend.patch({}, change()))
-export const unsuspend = (id: string) => ok(admin.users({ id }).unsuspend.patch(undefined, change()))
-export const impersonate = ({ id, reason }: { id: string; reason: string }) =>
-  ok(admin.users({ id }).impersonate.post({ reason }, change()))
+export const suspendUser = (id: string) => ok(admin.users({ id }).suspend.patch({}, writeOptions()))
+export const unsuspendUser = (id: string) => ok(admin.users({ id }).unsuspend.patch(undefined, writeOptions()))
+export const impersonateUser = ({ id, reason }: { id: string; reason: string }) =>
+  ok(admin.users({ id }).impersonate.post({ reason }, writeOptions()))
 export const setUserRole = ({ id, role }: { id: string; role: AdminUser['role'] }) =>
-  ok(admin.users({ id }).role.patch({ role }, change()))
-export const resetPassword = (id: string) => ok(admin.users({ id }).password.post(undefined, change()))
-export const readCode = (id: string) => ok(admin.users({ id }).otp.get())
+  ok(admin.users({ id }).role.patch({ role }, writeOptions()))
+export const resetPassword = (id: string) => ok(admin.users({ id }).password.post(undefined, writeOptions()))
+export const readSignInCode = (id: string) => ok(admin.users({ id }).otp.get())
 export const notifyUser = ({ id, ...text }: { id: string; title: string; message?: string }) =>
-  ok(admin.users({ id }).notify.post(text, change()))
+  ok(admin.users({ id }).notify.post(text, writeOptions()))
 
 export const changeTeam = ({ id, version, ...patch }: OrganizationPatch & { id: string; version: number }) =>
-  ok(admin.teams({ id }).patch(patch, change(version)))
+  ok(admin.teams({ id }).patch(patch, writeOptions(version)))
 export const removeTeam = ({ id, version }: { id: string; version: number }) =>
-  ok(admin.teams({ id }).delete(undefined, change(version)))
+  ok(admin.teams({ id }).delete(undefined, writeOptions(version)))
 export const setPlan = ({ userId, ...plan }: Subscription & { userId: string }) =>
-  ok(admin.users({ id: userId }).subscription.post(plan, change()))
+  ok(admin.users({ id: userId }).subscription.post(plan, writeOptions()))
 
 interface MemberChange {
   team: string
@@ -89,25 +89,25 @@ interface MemberChange {
   role: Role
 }
 export const setMemberRole = ({ team, userId, role }: MemberChange) =>
-  ok(admin.teams({ id: team }).members({ user_id: userId }).patch({ role }, change()))
+  ok(admin.teams({ id: team }).members({ user_id: userId }).patch({ role }, writeOptions()))
 export const removeMember = ({ team, userId }: Omit<MemberChange, 'role'>) =>
-  ok(admin.teams({ id: team }).members({ user_id: userId }).delete(undefined, change()))
+  ok(admin.teams({ id: team }).members({ user_id: userId }).delete(undefined, writeOptions()))
 
 /** Adds the user with this address. */
 export async function addMember({ team, email, role }: Omit<MemberChange, 'userId'> & { email: string }) {
   const { items } = await ok(admin.users.get({ query: { search: email, limit: 200 } }))
   const found = items.find((user) => user.email.toLowerCase() === email.toLowerCase())
   if (!found) throw new Error(words.team.nobody(email))
-  return ok(admin.teams({ id: team }).members.post({ userId: found.id, role }, change()))
+  return ok(admin.teams({ id: team }).members.post({ userId: found.id, role }, writeOptions()))
 }
 
-export const addProgram = (program: OauthClientAdd) => ok(grants.admin['oauth-clients'].post(program, change()))
+export const addProgram = (program: OauthClientAdd) => ok(grants.admin['oauth-clients'].post(program, writeOptions()))
 /** An id may be an address. */
 export const removeProgram = (id: string) =>
-  ok(grants.admin['oauth-clients']({ id: encodeURIComponent(id) }).delete(undefined, change()))
-export const resend = (id: string) => ok(mail.outbox({ id }).resend.post(undefined, change()))
-export const makeBackup = (_: undefined) => ok(admin.backups.post(undefined, change()))
-export const announce = (text: { title: string; message?: string }) =>
-  ok(notifications.admin.notifications.send.post(text, change()))
+  ok(grants.admin['oauth-clients']({ id: encodeURIComponent(id) }).delete(undefined, writeOptions()))
+export const resendMail = (id: string) => ok(mail.outbox({ id }).resend.post(undefined, writeOptions()))
+export const makeBackup = (_: undefined) => ok(admin.backups.post(undefined, writeOptions()))
+export const sendAnnouncement = (text: { title: string; message?: string }) =>
+  ok(notifications.admin.notifications.send.post(text, writeOptions()))
 export const changeIssue = ({ id, ...patch }: IssuePatch & { id: string }) =>
-  ok(issues.admin.issues({ id }).patch(patch, change()))
+  ok(issues.admin.issues({ id }).patch(patch, writeOptions()))

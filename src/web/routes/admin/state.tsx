@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { LoadStatus, ProblemBox, Waiting } from '../../components/states.tsx'
-import { dayAndTime, withTimes } from '../../times.ts'
-import { AdminFrame, Facts, Table } from './frame.tsx'
+import { dayAndTime, localizeTimes } from '../../lib/times.ts'
+import { AdminFrame, DataTable, FactList } from './parts.tsx'
 import { doctorQuery, jobsQuery, stateQuery } from './queries.ts'
 import { words } from './words.ts'
 
@@ -26,7 +26,7 @@ function Figures() {
     [words.state.jobs, words.state.jobsOf(jobs.waiting, jobs.active, jobs.failed)],
     [words.state.connections, words.state.connectionsOf(connections.http, connections.mcpStreams)],
   ]
-  return <Facts of={facts} />
+  return <FactList of={facts} />
 }
 
 function Doctor() {
@@ -45,7 +45,7 @@ function Doctor() {
                 {ok ? (warning ? words.state.warning : words.state.ok) : words.state.bad}
               </span>
               <b className="b5">{what}</b>
-              <span className="grow">{withTimes(said, times)}</span>
+              <span className="grow">{localizeTimes(said, times)}</span>
               {advice && <span className="t12 soft">{advice}</span>}
             </li>
           ))}
@@ -64,7 +64,7 @@ function Jobs() {
       {error && <ProblemBox error={error} />}
       {data?.items.length === 0 && <p className="soft">{words.state.noJobs}</p>}
       {data && data.items.length > 0 && (
-        <Table
+        <DataTable
           items={data.items}
           columns={[
             { title: columns.name, of: ({ name }) => <span className="mono t12">{name}</span> },

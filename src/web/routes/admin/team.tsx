@@ -4,16 +4,16 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import type { Role } from '../../../auth/policy.ts'
 import type { AdminTeamDetail } from '../../../features/admin/schema.ts'
-import { Confirm } from '../../components/confirm.tsx'
+import { Confirm } from '../../components/form/confirm.tsx'
 import { Field, Select } from '../../components/form/fields.tsx'
+import { useRemoval } from '../../components/form/removal.tsx'
 import { RowButton } from '../../components/form/row-button.tsx'
 import { MailAddress } from '../../components/mail-address.tsx'
-import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { day } from '../../times.ts'
-import { AdminFrame, Facts, Single, Table } from './frame.tsx'
+import { day } from '../../lib/times.ts'
+import { AdminFrame, AdminRecord, DataTable, FactList } from './parts.tsx'
 import {
   addMember,
   changeTeam,
@@ -32,9 +32,9 @@ const w = words.team
 export function TeamPage() {
   const { id } = route.useParams()
   return (
-    <Single at="teams" query={useQuery(teamQuery(id))}>
-      {(team) => <Shown team={team} />}
-    </Single>
+    <AdminRecord at="teams" query={useQuery(teamQuery(id))}>
+      {(team) => <TeamDetails team={team} />}
+    </AdminRecord>
   )
 }
 
@@ -42,12 +42,12 @@ interface Props {
   team: AdminTeamDetail
 }
 
-function Shown({ team }: Props) {
+function TeamDetails({ team }: Props) {
   const [removing, setRemoving] = useState(false)
   useCrumbs({ label: words.sections.teams, to: '/admin/teams' }, { label: team.name })
   return (
     <AdminFrame at="teams" title={team.name}>
-      <Facts
+      <FactList
         of={[
           [w.slug, team.slug],
           [w.kind, team.personal ? words.teams.personal : words.teams.team],
@@ -68,7 +68,7 @@ function Shown({ team }: Props) {
           </button>
         </p>
       )}
-      {removing && <Removal team={team} onClose={() => setRemoving(false)} />}
+      {removing && <DeleteTeamDialog team={team} onClose={() => setRemoving(false)} />}
     </AdminFrame>
   )
 }
@@ -152,7 +152,7 @@ function Members({ team }: Props) {
     <section className="stack">
       <h2 className="h2">{w.members}</h2>
       {setRole.error && <ProblemBox error={setRole.error} />}
-      <Table
+      <DataTable
         items={team.people}
         columns={[
           {
@@ -193,13 +193,13 @@ function Members({ team }: Props) {
           },
         ]}
       />
-      <Adding team={team.id} />
+      <AddMemberForm team={team.id} />
       {asked}
     </section>
   )
 }
 
-function Adding({ team }: { team: string }) {
+function AddMemberForm({ team }: { team: string }) {
   const add = useAdminChange(addMember)
   return (
     <form
@@ -233,7 +233,7 @@ function Adding({ team }: { team: string }) {
 }
 
 /** It cannot be undone here, so its name is typed first. */
-function Removal({ team, onClose }: Props & { onClose(): void }) {
+function DeleteTeamDialog({ team, onClose }: Props & { onClose(): void }) {
   const navigate = useNavigate()
   const [typed, setTyped] = useState('')
   // The page is being left: reading the team again would show that it is gone.

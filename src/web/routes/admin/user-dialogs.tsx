@@ -2,16 +2,16 @@
 import { useMutation } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
-import { actAs } from '../../acting.ts'
-import { forgetTeam } from '../../api.ts'
-import { Confirm } from '../../components/confirm.tsx'
-import { CopyButton } from '../../components/copy.tsx'
-import { Dialog } from '../../components/dialog.tsx'
+import { startImpersonation } from '../../account/impersonation.ts'
+import { clearRequestTeam } from '../../api.ts'
+import { CopyButton } from '../../components/copy-button.tsx'
+import { Confirm } from '../../components/form/confirm.tsx'
+import { Dialog } from '../../components/form/dialog.tsx'
 import { Field, TextArea } from '../../components/form/fields.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { queries } from '../../queries.ts'
-import { timeOfDay } from '../../times.ts'
-import { impersonate, notifyUser, readCode, resetPassword, suspend, useAdminChange } from './queries.ts'
+import { timeOfDay } from '../../lib/times.ts'
+import { queryClient } from '../../query-client.ts'
+import { impersonateUser, notifyUser, readSignInCode, resetPassword, suspendUser, useAdminChange } from './queries.ts'
 import { words } from './words.ts'
 
 interface AskProps {
@@ -19,8 +19,8 @@ interface AskProps {
   onClose(): void
 }
 
-export function Suspension({ user, onClose }: AskProps) {
-  const change = useAdminChange(suspend)
+export function SuspendDialog({ user, onClose }: AskProps) {
+  const change = useAdminChange(suspendUser)
   return (
     <Confirm
       title={words.users.suspendTitle(user.name)}
@@ -37,16 +37,16 @@ export function Suspension({ user, onClose }: AskProps) {
 }
 
 /** The user of the tab changes, so all loaded data is dropped. */
-export function Impersonation({ user, onClose }: AskProps) {
+export function ImpersonateDialog({ user, onClose }: AskProps) {
   const router = useRouter()
   const [reason, setReason] = useState('')
-  const change = useMutation({ mutationFn: impersonate })
+  const change = useMutation({ mutationFn: impersonateUser })
   // Leave this page first: the user has no access to it.
   const begin = async ({ token = '', expiresAt }: { token?: string; expiresAt: string }) => {
     await router.navigate({ to: '/', search: { team: undefined } })
-    actAs({ token, expiresAt, name: user.name })
-    forgetTeam()
-    queries.clear()
+    startImpersonation({ token, expiresAt, name: user.name })
+    clearRequestTeam()
+    queryClient.clear()
     await router.invalidate()
   }
   return (
@@ -65,7 +65,7 @@ export function Impersonation({ user, onClose }: AskProps) {
   )
 }
 
-export function PasswordReset({ user, onClose }: AskProps) {
+export function ResetPasswordDialog({ user, onClose }: AskProps) {
   const change = useAdminChange(resetPassword)
   const done = ({ sent, link }: { sent: boolean; link?: string }) => {
     if (link) return
@@ -113,8 +113,8 @@ function ResetLink({ user, link, onClose }: AskProps & { link: string }) {
 }
 
 /** Shows the code that was sent to a user who cannot read their mail. The user is notified. */
-export function SignInCode({ user, onClose }: AskProps) {
-  const read = useAdminChange(readCode)
+export function SignInCodeDialog({ user, onClose }: AskProps) {
+  const read = useAdminChange(readSignInCode)
   return (
     <Confirm
       title={words.user.codeTitle(user.name)}
@@ -136,7 +136,7 @@ export function SignInCode({ user, onClose }: AskProps) {
   )
 }
 
-export function Message({ user, onClose }: AskProps) {
+export function NotifyDialog({ user, onClose }: AskProps) {
   const [title, setTitle] = useState('')
   const [message, setMessage] = useState('')
   const send = useAdminChange(notifyUser)

@@ -6,19 +6,25 @@ import type { AdminUserDetail } from '../../../features/admin/schema.ts'
 import { MailAddress } from '../../components/mail-address.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { ago, day } from '../../times.ts'
-import { programOf } from '../settings/program.ts'
-import { AdminFrame, Facts, Listed, Single, What, Who } from './frame.tsx'
+import { ago, day } from '../../lib/times.ts'
+import { browserName } from '../settings/browser-name.ts'
+import { ActorCell, AdminFrame, AdminRecord, EventCell, FactList, PagedTable } from './parts.tsx'
 import {
   setUserRole,
-  unsuspend,
+  unsuspendUser,
   useAdminChange,
   userEventsQuery,
   userQuery,
   userSessionsQuery,
   userTeamsQuery,
 } from './queries.ts'
-import { Impersonation, Message, PasswordReset, SignInCode, Suspension } from './user-dialogs.tsx'
+import {
+  ImpersonateDialog,
+  NotifyDialog,
+  ResetPasswordDialog,
+  SignInCodeDialog,
+  SuspendDialog,
+} from './user-dialogs.tsx'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/admin/users/$id')
@@ -27,18 +33,18 @@ const w = words.user
 export function UserPage() {
   const { id } = route.useParams()
   return (
-    <Single at="users" query={useQuery(userQuery(id))}>
-      {(user) => <Shown user={user} />}
-    </Single>
+    <AdminRecord at="users" query={useQuery(userQuery(id))}>
+      {(user) => <UserDetails user={user} />}
+    </AdminRecord>
   )
 }
 
-function Shown({ user }: { user: AdminUserDetail }) {
+function UserDetails({ user }: { user: AdminUserDetail }) {
   useCrumbs({ label: words.sections.users, to: '/admin/users' }, { label: user.name })
   return (
     <AdminFrame at="users" title={user.name}>
-      <Acts user={user} />
-      <Facts
+      <UserActions user={user} />
+      <FactList
         of={[
           [
             w.email,
@@ -65,16 +71,16 @@ const signsInBy = ({ password, passkeys, providers }: AdminUserDetail['signIn'])
   [password && w.password, passkeys > 0 && w.passkeys(passkeys), ...providers].filter(Boolean).join(', ') || w.mailOnly
 
 const dialogs = {
-  suspend: Suspension,
-  actAs: Impersonation,
-  reset: PasswordReset,
-  code: SignInCode,
-  notify: Message,
+  suspend: SuspendDialog,
+  actAs: ImpersonateDialog,
+  reset: ResetPasswordDialog,
+  code: SignInCodeDialog,
+  notify: NotifyDialog,
 }
 
-function Acts({ user }: { user: AdminUserDetail }) {
+function UserActions({ user }: { user: AdminUserDetail }) {
   const [asked, setAsked] = useState<keyof typeof dialogs>()
-  const restore = useAdminChange(unsuspend)
+  const restore = useAdminChange(unsuspendUser)
   const setRole = useAdminChange(setUserRole)
   const problem = restore.error ?? setRole.error
   const { can } = user
@@ -134,7 +140,7 @@ function Teams({ id }: { id: string }) {
   const columns = w.teamColumns
   return (
     <Part title={w.teams}>
-      <Listed
+      <PagedTable
         list={list}
         columns={[
           {
@@ -158,12 +164,12 @@ function Sessions({ id }: { id: string }) {
   const columns = w.sessionColumns
   return (
     <Part title={w.sessions}>
-      <Listed
+      <PagedTable
         list={list}
         columns={[
           {
             title: columns.device,
-            of: ({ device, userAgent }) => device ?? (userAgent ? programOf(userAgent) : w.unknown),
+            of: ({ device, userAgent }) => device ?? (userAgent ? browserName(userAgent) : w.unknown),
           },
           {
             title: columns.via,
@@ -188,11 +194,11 @@ function History({ id }: { id: string }) {
   const columns = words.audit.columns
   return (
     <Part title={w.history}>
-      <Listed
+      <PagedTable
         list={list}
         columns={[
-          { title: columns.who, of: (entry) => <Who entry={entry} /> },
-          { title: columns.type, of: (entry) => <What entry={entry} /> },
+          { title: columns.who, of: (entry) => <ActorCell entry={entry} /> },
+          { title: columns.type, of: (entry) => <EventCell entry={entry} /> },
         ]}
       />
     </Part>

@@ -2,19 +2,19 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { AdminUser } from '../../../features/admin/schema.ts'
+import { Avatar } from '../../components/avatar.tsx'
 import { MailAddress } from '../../components/mail-address.tsx'
-import { Avatar } from '../../components/party.tsx'
-import { ago, day } from '../../times.ts'
-import { AdminFrame, Find, Listed } from './frame.tsx'
-import { unsuspend, useAdminChange, usersQuery } from './queries.ts'
-import { Impersonation, Suspension } from './user-dialogs.tsx'
+import { ago, day } from '../../lib/times.ts'
+import { AdminFrame, PagedTable, SearchForm } from './parts.tsx'
+import { unsuspendUser, useAdminChange, usersQuery } from './queries.ts'
+import { ImpersonateDialog, SuspendDialog } from './user-dialogs.tsx'
 import { words } from './words.ts'
 
 export function UsersPage() {
   const [search, setSearch] = useState('')
   const [asked, setAsked] = useState<{ user: AdminUser; act: 'suspend' | 'actAs' }>()
   const list = useInfiniteQuery(usersQuery(search))
-  const restore = useAdminChange(unsuspend)
+  const restore = useAdminChange(unsuspendUser)
   const columns = words.users.columns
   const verb = (user: AdminUser, label: string, run: () => void) => (
     <button type="button" className="btn small quiet" aria-label={words.users.of(label, user.name)} onClick={run}>
@@ -23,8 +23,8 @@ export function UsersPage() {
   )
   return (
     <AdminFrame at="users">
-      <Find label={words.search} value={search} onFind={setSearch} />
-      <Listed
+      <SearchForm label={words.search} value={search} onFind={setSearch} />
+      <PagedTable
         list={list}
         columns={[
           {
@@ -70,8 +70,8 @@ export function UsersPage() {
           },
         ]}
       />
-      {asked?.act === 'suspend' && <Suspension user={asked.user} onClose={() => setAsked(undefined)} />}
-      {asked?.act === 'actAs' && <Impersonation user={asked.user} onClose={() => setAsked(undefined)} />}
+      {asked?.act === 'suspend' && <SuspendDialog user={asked.user} onClose={() => setAsked(undefined)} />}
+      {asked?.act === 'actAs' && <ImpersonateDialog user={asked.user} onClose={() => setAsked(undefined)} />}
     </AdminFrame>
   )
 }

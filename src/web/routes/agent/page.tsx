@@ -3,16 +3,16 @@ import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import type { AgentDetail } from '../../../features/agents/schema.ts'
+import { Avatar } from '../../components/avatar.tsx'
 import { StatusGlyph } from '../../components/glyphs.tsx'
-import { Markdown } from '../../components/markdown.tsx'
-import { Avatar } from '../../components/party.tsx'
 import { ProblemBox } from '../../components/states.tsx'
+import { Markdown } from '../../components/text/markdown.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { usePresent } from '../../presence.ts'
-import { ago, dayAndTime } from '../../times.ts'
+import { ago, dayAndTime } from '../../lib/times.ts'
+import { usePresence } from '../../live/presence.ts'
 import { statusNames } from '../../words.ts'
 import { EditAgent } from './edit.tsx'
-import { agentQuery, agentTokensQuery, heldQuery, useChangeAgent } from './queries.ts'
+import { agentQuery, agentTokensQuery, heldTasksQuery, useChangeAgent } from './queries.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/agents/$id')
@@ -21,7 +21,7 @@ export function AgentPage() {
   const { id } = route.useParams()
   const { data: agent } = useSuspenseQuery(agentQuery(id))
   const change = useChangeAgent(agent)
-  const held = useQuery(heldQuery(agent.id)).data ?? []
+  const held = useQuery(heldTasksQuery(agent.id)).data ?? []
   const tasks = [...held, ...agent.openTasks.filter(({ id }) => !held.some((task) => task.id === id))]
   useCrumbs({ label: words.agents, to: '/agents' }, { label: agent.name })
   return (
@@ -86,7 +86,7 @@ interface HeadProps {
 }
 
 function Head({ agent, busy, onStatus }: HeadProps) {
-  const here = usePresent().find(({ id }) => id === agent.id)
+  const here = usePresence().find(({ id }) => id === agent.id)
   const may = agent.can?.update === true
   const [editing, setEditing] = useState(false)
   const next = agent.status === 'active' ? 'archived' : 'active'

@@ -1,14 +1,14 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { AgentDetail, AgentPatch } from '../../../features/agents/schema.ts'
 import type { TaskPage } from '../../../features/tasks/lists/list-schema.ts'
-import { agents, change, ok, tasks, tokens } from '../../api.ts'
+import { agents, ok, tasks, tokens, writeOptions } from '../../api.ts'
 import { useWrite } from '../../lib/data.ts'
 
 export const agentQuery = (id: string) =>
   queryOptions({ queryKey: ['agent', id], queryFn: () => ok(agents.agents({ id }).get()) })
 
 /** The tasks that it holds now, whoever they are assigned to. */
-export const heldQuery = (holder: string) =>
+export const heldTasksQuery = (holder: string) =>
   queryOptions({
     queryKey: ['tasks', 'held by', holder],
     queryFn: async () => ((await ok(tasks.tasks.get({ query: { holder, limit: 10 } }))) as TaskPage).items,
@@ -23,7 +23,7 @@ export const agentTokensQuery = (agentId: string) =>
 
 export const useChangeAgent = (agent: AgentDetail) =>
   useWrite(
-    (patch: AgentPatch) => ok(agents.agents({ id: agent.id }).put(patch, change(agent.version))),
+    (patch: AgentPatch) => ok(agents.agents({ id: agent.id }).put(patch, writeOptions(agent.version))),
     ['agent'],
     ['agents'],
   )

@@ -3,10 +3,10 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import type { AgentItem } from '../../../features/agents/schema.ts'
 import { agents, ok } from '../../api.ts'
-import { Avatar } from '../../components/party.tsx'
-import { Empty, ProblemBox, Waiting } from '../../components/states.tsx'
+import { Avatar } from '../../components/avatar.tsx'
+import { EmptyState, ProblemBox, Waiting } from '../../components/states.tsx'
 import { pagedQuery } from '../../lib/data.ts'
-import { usePresent } from '../../presence.ts'
+import { usePresence } from '../../live/presence.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/agents')
@@ -44,7 +44,7 @@ export function AgentsPage() {
         </header>
         {list.error && !items && <ProblemBox error={list.error} />}
         {!items && !list.error && <Waiting />}
-        {items?.length === 0 && <None status={status} />}
+        {items?.length === 0 && <NoAgents status={status} />}
         {items && items.length > 0 && (
           <ul className="sheet">
             {items.map((agent) => (
@@ -64,10 +64,10 @@ export function AgentsPage() {
   )
 }
 
-function None({ status }: { status: Status }) {
+function NoAgents({ status }: { status: Status }) {
   if (status === 'archived') return <p className="soft">{words.noneArchived}</p>
   return (
-    <Empty title={words.none}>
+    <EmptyState title={words.none}>
       <p className="soft">{words.noneText}</p>
       <p className="voidact">
         <Link className="btn main" to="/tokens">
@@ -75,12 +75,12 @@ function None({ status }: { status: Status }) {
         </Link>
       </p>
       <code className="code">{words.command}</code>
-    </Empty>
+    </EmptyState>
   )
 }
 
 function Row({ agent }: { agent: AgentItem }) {
-  const here = usePresent().find(({ id }) => id === agent.id)
+  const here = usePresence().find(({ id }) => id === agent.id)
   return (
     <li className="prow">
       <Link className="row wide" to="/agents/$id" params={{ id: agent.slug }}>

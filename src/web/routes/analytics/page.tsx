@@ -3,10 +3,10 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import type { Analytics } from '../../../features/teams/schema.ts'
 import { ok, teams } from '../../api.ts'
-import { Avatar } from '../../components/party.tsx'
+import { Avatar } from '../../components/avatar.tsx'
 import { LoadStatus } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { day } from '../../times.ts'
+import { day } from '../../lib/times.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/team/analytics')

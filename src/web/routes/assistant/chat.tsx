@@ -3,25 +3,25 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useRouteContext } from '@tanstack/react-router'
 import { Suspense, useEffect, useRef, useState } from 'react'
 import type { AiSession, AiSessionRead } from '../../../features/assistant/schema.ts'
-import { InlineField } from '../../components/inline-edit.tsx'
+import { projectsQuery } from '../../account/session.ts'
+import { CommentForm } from '../../components/comments.tsx'
+import { InlineField } from '../../components/form/inline-edit.tsx'
 import { ProblemBox, Waiting } from '../../components/states.tsx'
-import { Compose } from '../../components/talk.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { lazy } from '../../lazy.ts'
-import { projectsQuery } from '../../session.ts'
-import { askIn, dismiss, useWriting, type Writing } from './asking.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { MessageTurn, QuestionTurn, WritingTurn } from './message.tsx'
-import { chatQuery, messagesQuery, repositoryQuery, useRemove, useRename } from './queries.ts'
-import { Status } from './status.tsx'
+import { askQuestion, dismissAnswer, type PendingAnswer, usePendingAnswer } from './pending-answers.ts'
+import { chatQuery, messagesQuery, repositoryQuery, useRemoveChat, useRenameChat } from './queries.ts'
+import { AssistantStatus } from './status.tsx'
 import { words } from './words.ts'
 
-const Confirm = lazy(async () => ({ default: (await import('../../components/confirm.tsx')).Confirm }))
+const Confirm = lazy(async () => ({ default: (await import('../../components/form/confirm.tsx')).Confirm }))
 const LONGEST = 16_000
 
 export function Chat({ id }: { id: string }) {
   const chat = useQuery(chatQuery(id))
   const messages = useQuery(messagesQuery(id))
-  const writing = useWriting(id)
+  const writing = usePendingAnswer(id)
   const error = chat.error ?? messages.error
   useCrumbs({ label: words.title, to: '/assistant' }, { label: chat.data?.title ?? words.untitled })
   if (error && !chat.data)
@@ -48,7 +48,7 @@ export function Chat({ id }: { id: string }) {
       <div className="inact">
         <div className="grow stack s1">
           <Ask id={id} writing={writing} />
-          <Status />
+          <AssistantStatus />
         </div>
       </div>
     </section>
@@ -58,7 +58,7 @@ export function Chat({ id }: { id: string }) {
 interface TurnsProps {
   chat: AiSessionRead
   messages: readonly Parameters<typeof MessageTurn>[0]['message'][]
-  writing: Writing | undefined
+  writing: PendingAnswer | undefined
 }
 
 function Turns({ chat, messages, writing }: TurnsProps) {
@@ -92,7 +92,7 @@ function Turns({ chat, messages, writing }: TurnsProps) {
   )
 }
 
-function Ask({ id, writing }: { id: string; writing: Writing | undefined }) {
+function Ask({ id, writing }: { id: string; writing: PendingAnswer | undefined }) {
   if (writing && !writing.error)
     return (
       <p className="row">
@@ -104,15 +104,15 @@ function Ask({ id, writing }: { id: string; writing: Writing | undefined }) {
     )
   const send = (question: string, done: () => void) => {
     done()
-    dismiss(id)
-    void askIn(id, question)
+    dismissAnswer(id)
+    void askQuestion(id, question)
   }
-  return <Compose label={words.ask} submit={words.send} maxLength={LONGEST} busy={false} onSend={send} />
+  return <CommentForm label={words.ask} submit={words.send} maxLength={LONGEST} busy={false} onSend={send} />
 }
 
 function Head({ chat }: { chat: AiSession }) {
   const [shown, show] = useState<'rename' | 'remove'>()
-  const rename = useRename(chat)
+  const rename = useRenameChat(chat)
   return (
     <header className="row">
       {shown === 'rename' ? (
@@ -156,7 +156,7 @@ function Subject({ chat: { projectId, repositoryId } }: { chat: AiSession }) {
 
 function Remove({ chat, onClose }: { chat: AiSession; onClose(): void }) {
   const navigate = useNavigate()
-  const { mutate, isPending, error } = useRemove(chat)
+  const { mutate, isPending, error } = useRemoveChat(chat)
   return (
     <Suspense>
       <Confirm

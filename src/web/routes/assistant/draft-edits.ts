@@ -3,16 +3,16 @@ import type { TasksDraft } from '../../../features/assistant/schema.ts'
 import type { PlanCreate } from '../../../features/planning/schema.ts'
 
 /** Places from the outside in: an epic, a story in it, a task in that. */
-type Path = readonly [epic: number, story?: number, task?: number]
+type PlanPath = readonly [epic: number, story?: number, task?: number]
 
 interface DraftRow {
-  path: Path
+  path: PlanPath
   title: string
   level: 1 | 2 | 3
 }
 
 /** Returns the epics, stories and tasks of a plan, in order. */
-export const rowsOf = ({ epics }: PlanCreate): DraftRow[] =>
+export const draftRows = ({ epics }: PlanCreate): DraftRow[] =>
   epics.flatMap((epic, e): DraftRow[] => [
     { path: [e], title: epic.title, level: 1 },
     ...(epic.stories ?? []).flatMap((story, s): DraftRow[] => [
@@ -22,7 +22,7 @@ export const rowsOf = ({ epics }: PlanCreate): DraftRow[] =>
   ])
 
 /** Returns the list with another item at a place, or without it if there is none. */
-const put = <T>(list: readonly T[] = [], place: number, change: (item: T) => T | undefined): T[] =>
+const replaceAt = <T>(list: readonly T[] = [], place: number, change: (item: T) => T | undefined): T[] =>
   list.flatMap((item, i) => {
     const next = i === place ? change(item) : item
     return next === undefined ? [] : [next]
@@ -30,25 +30,25 @@ const put = <T>(list: readonly T[] = [], place: number, change: (item: T) => T |
 
 type Change = <T extends { title: string }>(item: T) => T | undefined
 
-const changed = ({ epics }: PlanCreate, [e, s, t]: Path, change: Change): PlanCreate => ({
-  epics: put(epics, e, (epic) =>
+const changePlanItem = ({ epics }: PlanCreate, [e, s, t]: PlanPath, change: Change): PlanCreate => ({
+  epics: replaceAt(epics, e, (epic) =>
     s === undefined
       ? change(epic)
       : {
           ...epic,
-          stories: put(epic.stories, s, (story) =>
-            t === undefined ? change(story) : { ...story, tasks: put(story.tasks, t, change) },
+          stories: replaceAt(epic.stories, s, (story) =>
+            t === undefined ? change(story) : { ...story, tasks: replaceAt(story.tasks, t, change) },
           ),
         },
   ),
 })
 
-export const retitled = (plan: PlanCreate, path: Path, title: string): PlanCreate =>
-  changed(plan, path, (item) => ({ ...item, title }))
+export const retitlePlanItem = (plan: PlanCreate, path: PlanPath, title: string): PlanCreate =>
+  changePlanItem(plan, path, (item) => ({ ...item, title }))
 
 /** Leaves out an item and what is in it. Tasks no longer wait for what is left out. */
-export function without(plan: PlanCreate, path: Path): PlanCreate {
-  const { epics } = changed(plan, path, () => undefined)
+export function removePlanItem(plan: PlanCreate, path: PlanPath): PlanCreate {
+  const { epics } = changePlanItem(plan, path, () => undefined)
   const refs = new Set(
     epics.flatMap(({ stories = [] }) => stories.flatMap(({ tasks = [] }) => tasks.map(({ ref }) => ref))),
   )
@@ -71,7 +71,7 @@ export function without(plan: PlanCreate, path: Path): PlanCreate {
 }
 
 /** Tasks of a list refer to each other by title, so a new title also replaces the references. */
-export function retitledTask({ tasks }: TasksDraft, place: number, title: string): TasksDraft {
+export function retitleTask({ tasks }: TasksDraft, place: number, title: string): TasksDraft {
   const before = tasks[place]?.title
   const isAlone = tasks.filter((task) => task.title === before).length === 1
   const follow = (name: string) => (isAlone && name === before ? title : name)
@@ -84,7 +84,7 @@ export function retitledTask({ tasks }: TasksDraft, place: number, title: string
   }
 }
 
-export function withoutTask({ tasks }: TasksDraft, place: number): TasksDraft {
+export function removeTask({ tasks }: TasksDraft, place: number): TasksDraft {
   const gone = tasks[place]?.title
   const rest = tasks.filter((_, i) => i !== place)
   const isGone = (name: string) => name === gone && !rest.some(({ title }) => title === gone)

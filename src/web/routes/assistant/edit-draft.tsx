@@ -2,7 +2,7 @@
 import { X } from 'lucide-react'
 import type { Draft, NoteDraft, TasksDraft } from '../../../features/assistant/schema.ts'
 import type { PlanCreate } from '../../../features/planning/schema.ts'
-import { retitled, retitledTask, rowsOf, without, withoutTask } from './draft-edits.ts'
+import { draftRows, removePlanItem, removeTask, retitlePlanItem, retitleTask } from './draft-edits.ts'
 import { words } from './words.ts'
 
 const text = words.proposal
@@ -54,8 +54,8 @@ function EditTasks({ draft, onChange }: Editing<TasksDraft>) {
           <TitleRow
             label={text.title}
             title={task.title}
-            onTitle={(title) => onChange(retitledTask(draft, place, title))}
-            onDrop={draft.tasks.length > 1 ? () => onChange(withoutTask(draft, place)) : undefined}
+            onTitle={(title) => onChange(retitleTask(draft, place, title))}
+            onDrop={draft.tasks.length > 1 ? () => onChange(removeTask(draft, place)) : undefined}
           />
           <textarea
             className="input"
@@ -75,13 +75,13 @@ function EditTasks({ draft, onChange }: Editing<TasksDraft>) {
 function EditPlan({ draft, onChange }: Editing<PlanCreate>) {
   return (
     <ul className="stack s1">
-      {rowsOf(draft).map(({ path, title, level }) => (
+      {draftRows(draft).map(({ path, title, level }) => (
         <li key={path.join('.')} className={`lv${level}`}>
           <TitleRow
             label={text.titleOf[level]}
             title={title}
-            onTitle={(next) => onChange(retitled(draft, path, next))}
-            onDrop={level > 1 || draft.epics.length > 1 ? () => onChange(without(draft, path)) : undefined}
+            onTitle={(next) => onChange(retitlePlanItem(draft, path, next))}
+            onDrop={level > 1 || draft.epics.length > 1 ? () => onChange(removePlanItem(draft, path)) : undefined}
           />
         </li>
       ))}

@@ -3,9 +3,9 @@ import { Link, useRouteContext } from '@tanstack/react-router'
 import { FileCode2, Sparkles } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { Message, Proposal, Source } from '../../../features/assistant/schema.ts'
-import { Avatar } from '../../components/party.tsx'
-import { useAddress } from '../../record-address.ts'
-import { ago, dayAndTime } from '../../times.ts'
+import { Avatar } from '../../components/avatar.tsx'
+import { ago, dayAndTime } from '../../lib/times.ts'
+import { useRecordAddress } from '../../record-address.ts'
 import { kindNames } from '../../words.ts'
 import { ProposalCard } from './proposal.tsx'
 import { words } from './words.ts'
@@ -122,7 +122,7 @@ const Sources = ({ sources }: { sources: readonly Source[] }) =>
   )
 
 function RecordSource({ source, kind }: { source: Source; kind: Exclude<Source['kind'], 'file'> }) {
-  const { to, search: query } = useAddress()(source)
+  const { to, search: query } = useRecordAddress()(source)
   return (
     <>
       <Link className="link cut" to={to} search={query}>

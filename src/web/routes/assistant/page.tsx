@@ -3,15 +3,15 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useParams, useRouteContext, useSearch } from '@tanstack/react-router'
 import { ArrowLeft } from 'lucide-react'
 import { useState } from 'react'
-import { Empty, LoadStatus, ProblemBox } from '../../components/states.tsx'
-import { Compose } from '../../components/talk.tsx'
+import { projectsQuery } from '../../account/session.ts'
+import { CommentForm } from '../../components/comments.tsx'
+import { EmptyState, LoadStatus, ProblemBox } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { projectsQuery } from '../../session.ts'
-import { ago } from '../../times.ts'
-import { askIn } from './asking.ts'
+import { ago } from '../../lib/times.ts'
 import { Chat } from './chat.tsx'
-import { chatsQuery, repositoryQuery, useStart } from './queries.ts'
-import { Status } from './status.tsx'
+import { askQuestion } from './pending-answers.ts'
+import { chatsQuery, repositoryQuery, useStartChat } from './queries.ts'
+import { AssistantStatus } from './status.tsx'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/assistant')
@@ -90,14 +90,14 @@ function NewChat() {
   const { team } = useRouteContext({ from: '/inside' })
   const { projectId, repositoryId } = route.useSearch()
   const navigate = route.useNavigate()
-  const { mutate, isPending, error } = useStart()
+  const { mutate, isPending, error } = useStartChat()
   const send = (question: string, done: () => void) =>
     mutate(
       { projectId, repositoryId },
       {
         onSuccess: ({ id }) => {
           done()
-          void askIn(id, question)
+          void askQuestion(id, question)
           void navigate({ to: '/assistant/$id', params: { id } })
         },
       },
@@ -109,22 +109,22 @@ function NewChat() {
         <b className="b5">{words.fresh}</b>
       </header>
       <div className="inbody stack s4">
-        <Empty title={words.start}>
+        <EmptyState title={words.start}>
           <p className="soft">{words.startText}</p>
           <code className="code">{words.command}</code>
-        </Empty>
-        <About team={team.id} />
-        <Compose label={words.ask} submit={words.send} maxLength={LONGEST} busy={isPending} onSend={send}>
+        </EmptyState>
+        <SubjectChoice team={team.id} />
+        <CommentForm label={words.ask} submit={words.send} maxLength={LONGEST} busy={isPending} onSend={send}>
           {error && <ProblemBox error={error} />}
-        </Compose>
-        <Status />
+        </CommentForm>
+        <AssistantStatus />
       </div>
     </section>
   )
 }
 
 /** What the answers come from: the team, one project, or the files of a repository. */
-function About({ team }: { team: string }) {
+function SubjectChoice({ team }: { team: string }) {
   const { projectId = '', repositoryId } = route.useSearch()
   const navigate = route.useNavigate()
   const { data: projects = [] } = useQuery(projectsQuery(team))

@@ -4,11 +4,11 @@ import { Link, useRouteContext } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Draft, Made, Proposal, TasksDraft } from '../../../features/assistant/schema.ts'
 import type { PlanCreate } from '../../../features/planning/schema.ts'
+import { projectsQuery } from '../../account/session.ts'
 import { ProblemBox } from '../../components/states.tsx'
-import { useAddress } from '../../record-address.ts'
-import { projectsQuery } from '../../session.ts'
+import { useRecordAddress } from '../../record-address.ts'
 import { EditDraft } from './edit-draft.tsx'
-import { useDecide } from './queries.ts'
+import { useAnswerProposal } from './queries.ts'
 import { words } from './words.ts'
 
 const text = words.proposal
@@ -28,7 +28,7 @@ export function ProposalCard({ proposal, sessionId, messageId, projectId, mayAcc
   const [draft, setDraft] = useState<Draft>(proposal.draft)
   const [isEditing, setEditing] = useState(false)
   const [chosen, choose] = useState(projectId ?? '')
-  const { mutate, isPending, error } = useDecide(sessionId, messageId, proposal.number)
+  const { mutate, isPending, error } = useAnswerProposal(sessionId, messageId, proposal.number)
   const isOpen = proposal.state === 'open'
   const needsProject = proposal.kind !== 'note' && projectId === null
   const accept = () =>
@@ -55,7 +55,7 @@ export function ProposalCard({ proposal, sessionId, messageId, projectId, mayAcc
       {proposal.sources.length > 0 && (
         <p className="soft t12">{text.read(proposal.sources.map((n) => `[${n}]`).join(''))}</p>
       )}
-      {proposal.made.length > 0 && <MadeList made={proposal.made} />}
+      {proposal.made.length > 0 && <CreatedRecords made={proposal.made} />}
       {error && <ProblemBox error={error} />}
       {isOpen && (
         <>
@@ -105,8 +105,8 @@ function ProjectChoice({ value, onChange }: { value: string; onChange(id: string
   )
 }
 
-function MadeList({ made }: { made: readonly Made[] }) {
-  const addressOf = useAddress()
+function CreatedRecords({ made }: { made: readonly Made[] }) {
+  const addressOf = useRecordAddress()
   return (
     <ul className="stack s1">
       {made.map((one) => (
@@ -136,9 +136,9 @@ function ShowDraft({ draft }: { draft: Draft }) {
   )
 }
 
-type Listed = Pick<TaskDraft, 'title' | 'description' | 'priority' | 'labels' | 'acceptance' | 'blockedBy'>
+type TaskSummary = Pick<TaskDraft, 'title' | 'description' | 'priority' | 'labels' | 'acceptance' | 'blockedBy'>
 
-const TaskList = ({ tasks }: { tasks: readonly Listed[] }) => (
+const TaskList = ({ tasks }: { tasks: readonly TaskSummary[] }) => (
   <ol className="stack">
     {tasks.map(({ title, description, priority, labels, acceptance, blockedBy }) => (
       <li key={title} className="stack s1">

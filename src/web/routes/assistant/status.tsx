@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
 import type { AiStatus } from '../../../features/assistant/schema.ts'
-import { statusQuery } from './queries.ts'
+import { assistantStatusQuery } from './queries.ts'
 import { words } from './words.ts'
 
 /** Where questions go, and what is missing. */
-export function Status() {
+export function AssistantStatus() {
   const { team, me } = useRouteContext({ from: '/inside' })
-  const { data } = useQuery(statusQuery(team.id))
+  const { data } = useQuery(assistantStatusQuery(team.id))
   if (!data) return null
   const notes = notesOf(data)
   return (

@@ -6,16 +6,16 @@ import { kinds } from '../../../records/names.ts'
 import { TextArea } from '../../components/form/fields.tsx'
 import { ProblemBox, Skeleton } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { lazy } from '../../lazy.ts'
-import { ago } from '../../times.ts'
-import { useResolve } from './queries.ts'
+import { lazy } from '../../lib/lazy.ts'
+import { ago } from '../../lib/times.ts'
+import { useResolveConflict } from './queries.ts'
 import { words } from './words.ts'
 
-const Diff = lazy(async () => ({ default: (await import('../../components/diff.tsx')).Diff }))
+const Diff = lazy(async () => ({ default: (await import('../../components/text/diff.tsx')).Diff }))
 
 export function ConflictCard({ conflict }: { conflict: Conflict }) {
   const { id, entity, kind, field, device, createdAt, title } = conflict
-  const { mutate, error, isPending } = useResolve(id)
+  const { mutate, error, isPending } = useResolveConflict(id)
   const [isWriting, setWriting] = useState(false)
   const name = title ?? words.gone
   const decide = (how: Parameters<typeof mutate>[0]) =>
@@ -25,7 +25,7 @@ export function ConflictCard({ conflict }: { conflict: Conflict }) {
       <header>
         <h2 className="h2 row tight">
           <span className="flag">{entity}</span>
-          <Named conflict={conflict} name={name} />
+          <ConflictTitle conflict={conflict} name={name} />
         </h2>
         <p className="soft">
           {words.kinds[kind](field ?? '')} {words.from(device.name, ago(createdAt))}
@@ -34,7 +34,7 @@ export function ConflictCard({ conflict }: { conflict: Conflict }) {
       <Values conflict={conflict} label={words.values(conflict, name)} />
       {error && <ProblemBox error={error} />}
       {isWriting ? (
-        <Writing
+        <ValueForm
           first={String(conflict.mine ?? '')}
           busy={isPending}
           onSave={(value) => decide({ choice: 'value', value })}
@@ -59,7 +59,7 @@ export function ConflictCard({ conflict }: { conflict: Conflict }) {
 }
 
 /** The record's title, as a link where its kind has pages. */
-function Named({ conflict: { entity, recordId, title }, name }: { conflict: Conflict; name: string }) {
+function ConflictTitle({ conflict: { entity, recordId, title }, name }: { conflict: Conflict; name: string }) {
   const info = Object.entries(kinds).find(([kind]) => kind === entity)?.[1]
   const path: string | undefined = info && 'path' in info ? `${info.path}/${recordId}` : undefined
   return title !== null && path ? (
@@ -76,7 +76,7 @@ const isText = ({ mine, server }: Conflict): boolean =>
   [mine, server].every((value) => value === null || typeof value === 'string')
 
 /** A value as people read it. */
-const inWords = (value: unknown): string => {
+const valueText = (value: unknown): string => {
   if (value === null || value === undefined || value === '') return ''
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
 }
@@ -87,7 +87,7 @@ const isTechnical = (field: string): boolean => /^(id|version|kind)$|(Id|At)$/.t
 /** The fields of a record that say something. */
 function Fields({ of, title }: { of: unknown; title: string }) {
   const fields = Object.entries((of ?? {}) as Record<string, unknown>)
-    .map(([name, value]) => [name, isTechnical(name) ? '' : inWords(value)] as const)
+    .map(([name, value]) => [name, isTechnical(name) ? '' : valueText(value)] as const)
     .filter(([, text]) => text !== '' && text !== '[]')
   return (
     <div className="stack">
@@ -106,14 +106,14 @@ function Fields({ of, title }: { of: unknown; title: string }) {
 
 /** Shows both values. If one side deleted the record, there is nothing to compare: only the other side is shown. */
 function Values({ conflict: { kind, base, server, mine }, label }: { conflict: Conflict; label: string }) {
-  const texts = { server: inWords(server), mine: inWords(mine) }
+  const texts = { server: valueText(server), mine: valueText(mine) }
   if (kind === 'deleted') return <Fields of={mine} title={words.mine} />
   if (kind === 'delete') return <Fields of={server} title={words.server} />
   return (
     <>
       <details>
         <summary className="soft t12">{words.base}</summary>
-        <pre className="code">{inWords(base) || words.empty}</pre>
+        <pre className="code">{valueText(base) || words.empty}</pre>
       </details>
       <Suspense fallback={<Skeleton />}>
         <Diff before={texts.server} after={texts.mine} names={[words.server, words.mine]} label={label} />
@@ -129,7 +129,7 @@ interface WritingProps {
   onEnd(): void
 }
 
-function Writing({ first, busy, onSave, onEnd }: WritingProps) {
+function ValueForm({ first, busy, onSave, onEnd }: WritingProps) {
   const [text, setText] = useState(first)
   return (
     <form

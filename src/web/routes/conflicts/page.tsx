@@ -1,7 +1,7 @@
 /** Sync conflicts: the values side by side, and the choice between them. */
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { CopyLine } from '../../components/copy-line.tsx'
-import { Empty, ProblemBox, Waiting } from '../../components/states.tsx'
+import { EmptyState, ProblemBox, Waiting } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { words as common } from '../../words.ts'
 import { ConflictCard } from './card.tsx'
@@ -52,10 +52,10 @@ export function ConflictsPage() {
 }
 
 const Nothing = () => (
-  <Empty title={words.none}>
+  <EmptyState title={words.none}>
     <p className="soft">{words.noneText}</p>
     <div className="sheet ways">
       <CopyLine label={words.terminal} text={words.command} />
     </div>
-  </Empty>
+  </EmptyState>
 )

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { Resolve } from '../../../features/sync/schema.ts'
-import { change, ok, sync } from '../../api.ts'
+import { ok, sync, writeOptions } from '../../api.ts'
 
 export const conflictsQuery = infiniteQueryOptions({
   queryKey: ['conflicts'],
@@ -11,10 +11,10 @@ export const conflictsQuery = infiniteQueryOptions({
 })
 
 /** Decides on a conflict. */
-export function useResolve(id: string) {
+export function useResolveConflict(id: string) {
   const cache = useQueryClient()
   return useMutation({
-    mutationFn: (how: Resolve) => ok(sync.sync.conflicts({ id }).resolve.post(how, change())),
+    mutationFn: (how: Resolve) => ok(sync.sync.conflicts({ id }).resolve.post(how, writeOptions())),
     // Any page may show the record.
     onSuccess: () => cache.invalidateQueries(),
   })

@@ -3,19 +3,19 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import type { DecisionDetail, DecisionLogged } from '../../../features/decisions/schema.ts'
-import { newKey } from '../../api.ts'
-import { Dialog } from '../../components/dialog.tsx'
+import { projectsQuery } from '../../account/session.ts'
+import { newIdempotencyKey } from '../../api.ts'
+import { Dialog } from '../../components/form/dialog.tsx'
 import { Field, Select, TextArea } from '../../components/form/fields.tsx'
 import { FormDialog, type SentForm, splitList } from '../../components/form/form.tsx'
 import { SaveError } from '../../components/states.tsx'
-import { projectsQuery } from '../../session.ts'
-import { type useChange, useLog } from './queries.ts'
+import { type useChangeDecision, useLogDecision } from './queries.ts'
 import { words } from './words.ts'
 
 const textOf = (form: FormData, name: string): string => String(form.get(name) ?? '').trim()
 
 /** The fields that a new and a changed decision share. */
-function Texts({ decision }: { decision?: DecisionDetail | undefined }) {
+function DecisionFields({ decision }: { decision?: DecisionDetail | undefined }) {
   return (
     <>
       <Field label={words.name} name="title" required maxLength={200} defaultValue={decision?.title} />
@@ -56,8 +56,8 @@ interface LogProps {
 export function LogDialog({ supersedes, onClose, onLogged }: LogProps) {
   const { team } = useRouteContext({ from: '/inside' })
   const projects = useQuery(projectsQuery(team.id)).data ?? []
-  const log = useLog()
-  const [key] = useState(newKey)
+  const log = useLogDecision()
+  const [key] = useState(newIdempotencyKey)
   const [logged, setLogged] = useState<DecisionLogged>()
   const send = (form: SentForm) => {
     const [rationale, context, project] = ['rationale', 'context', 'project'].map((name) => form.text(name))
@@ -85,10 +85,10 @@ export function LogDialog({ supersedes, onClose, onLogged }: LogProps) {
     )
   }
   const title = supersedes ? words.supersedeTitle(supersedes.title) : words.newTitle
-  if (logged) return <Similar title={title} logged={logged} onClose={onClose} onLogged={onLogged} />
+  if (logged) return <SimilarDecisions title={title} logged={logged} onClose={onClose} onLogged={onLogged} />
   return (
     <FormDialog title={title} verb={words.log} busy={log.isPending} error={log.error} onClose={onClose} onSubmit={send}>
-      <Texts />
+      <DecisionFields />
       <TextArea label={words.options} name="alternatives" rows={2} />
       <Select
         label={words.teamOrProject}
@@ -105,7 +105,7 @@ export function LogDialog({ supersedes, onClose, onLogged }: LogProps) {
 }
 
 /** The new decision is there; its author learns of earlier ones that resemble it. */
-function Similar({ title, logged, onClose, onLogged }: { title: string; logged: DecisionLogged } & LogProps) {
+function SimilarDecisions({ title, logged, onClose, onLogged }: { title: string; logged: DecisionLogged } & LogProps) {
   return (
     <Dialog title={title} open onClose={onClose}>
       <div className="stack s4">
@@ -136,7 +136,7 @@ function Similar({ title, logged, onClose, onLogged }: { title: string; logged: 
 
 interface EditProps {
   decision: DecisionDetail
-  change: ReturnType<typeof useChange>
+  change: ReturnType<typeof useChangeDecision>
   onClose(): void
 }
 
@@ -160,7 +160,7 @@ export function EditDialog({ decision, change, onClose }: EditProps) {
   return (
     <Dialog title={words.editTitle} open onClose={onClose}>
       <form className="stack s4" onSubmit={send}>
-        <Texts decision={decision} />
+        <DecisionFields decision={decision} />
         {error && <SaveError error={error} conflict={words.metOther} />}
         <button type="submit" className="btn main" disabled={change.isPending}>
           {words.save}

@@ -3,19 +3,19 @@ import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate, useRouteContext } from '@tanstack/react-router'
 import { type ReactNode, Suspense, useState } from 'react'
 import type { DecisionDetail } from '../../../features/decisions/schema.ts'
-import { newKey } from '../../api.ts'
-import { TextForm } from '../../components/inline-edit.tsx'
-import { Markdown } from '../../components/markdown.tsx'
-import { Avatar } from '../../components/party.tsx'
-import { Prop, Section } from '../../components/section.tsx'
+import { projectsQuery } from '../../account/session.ts'
+import { newIdempotencyKey } from '../../api.ts'
+import { Avatar } from '../../components/avatar.tsx'
+import { CommentForm, CommentList } from '../../components/comments.tsx'
+import { TextForm } from '../../components/form/inline-edit.tsx'
+import { Property, Section } from '../../components/section.tsx'
 import { ProblemBox, SaveError } from '../../components/states.tsx'
-import { Compose, Talk } from '../../components/talk.tsx'
+import { Markdown } from '../../components/text/markdown.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { lazy } from '../../lazy.ts'
-import { projectsQuery } from '../../session.ts'
-import { dayAndTime } from '../../times.ts'
+import { lazy } from '../../lib/lazy.ts'
+import { dayAndTime } from '../../lib/times.ts'
 import { statusFlags, statusNames } from '../decisions/words.ts'
-import { decisionQuery, useChange, useComment } from './queries.ts'
+import { decisionQuery, useChangeDecision, useCommentDecision } from './queries.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/decisions/$id')
@@ -30,7 +30,7 @@ export function DecisionPage() {
 }
 
 function Body({ decision }: { decision: DecisionDetail }) {
-  const change = useChange(decision)
+  const change = useChangeDecision(decision)
   const navigate = useNavigate()
   const [shown, setShown] = useState<'edit' | 'supersede'>()
   const { can } = decision
@@ -164,8 +164,8 @@ function Chain({ decision }: { decision: DecisionDetail }) {
 }
 
 function Discussion({ decision: { id, discussion, can } }: { decision: DecisionDetail }) {
-  const comment = useComment(id)
-  const [key, setKey] = useState(newKey)
+  const comment = useCommentDecision(id)
+  const [key, setKey] = useState(newIdempotencyKey)
   const may = can?.comment === true
   if (discussion.length === 0 && !may) return null
   const send = (body: string, done: () => void) =>
@@ -174,18 +174,24 @@ function Discussion({ decision: { id, discussion, can } }: { decision: DecisionD
       {
         onSuccess: () => {
           done()
-          setKey(newKey())
+          setKey(newIdempotencyKey())
         },
       },
     )
   return (
     <Section title={words.discussion} n={discussion.length || undefined}>
       <div className="stack s4">
-        <Talk remarks={discussion} />
+        <CommentList remarks={discussion} />
         {may && (
-          <Compose label={words.write} submit={words.comment} maxLength={20_000} busy={comment.isPending} onSend={send}>
+          <CommentForm
+            label={words.write}
+            submit={words.comment}
+            maxLength={20_000}
+            busy={comment.isPending}
+            onSend={send}
+          >
             {comment.error && <ProblemBox error={comment.error} />}
-          </Compose>
+          </CommentForm>
         )}
       </div>
     </Section>
@@ -225,10 +231,10 @@ function Fields({ decision, children }: { decision: DecisionDetail; children: Re
   return (
     <aside aria-label={words.fields}>
       <dl>
-        <Prop name={words.status}>
+        <Property name={words.status}>
           <span className={statusFlags[decision.status]}>{statusNames[decision.status]}</span>
-        </Prop>
-        <Prop name={words.project}>
+        </Property>
+        <Property name={words.project}>
           {project ? (
             <Link className="cut" to="/projects/$slug" params={{ slug: project.slug }}>
               {project.name}
@@ -236,8 +242,8 @@ function Fields({ decision, children }: { decision: DecisionDetail; children: Re
           ) : (
             decision.projectId === null && words.wholeTeam
           )}
-        </Prop>
-        <Prop name={words.changed}>
+        </Property>
+        <Property name={words.changed}>
           <span className="stack s1">
             <span className="row tight">
               <Avatar party={decision.author} />
@@ -245,9 +251,9 @@ function Fields({ decision, children }: { decision: DecisionDetail; children: Re
             </span>
             <span className="soft t12 hp">{dayAndTime(decision.updatedAt)}</span>
           </span>
-        </Prop>
+        </Property>
         {decision.tags.length > 0 && (
-          <Prop name={words.tags}>
+          <Property name={words.tags}>
             <span className="row tight wrap">
               {decision.tags.map((tag) => (
                 <span key={tag} className="chip">
@@ -255,10 +261,10 @@ function Fields({ decision, children }: { decision: DecisionDetail; children: Re
                 </span>
               ))}
             </span>
-          </Prop>
+          </Property>
         )}
         {decision.links.length > 0 && (
-          <Prop name={words.links}>
+          <Property name={words.links}>
             <span className="stack s1">
               {decision.links.map(({ id, kind, path, title, type }) => (
                 <Link key={`${id} ${kind}`} className="link cut" to={path} title={`${type} · ${kind}`}>
@@ -266,7 +272,7 @@ function Fields({ decision, children }: { decision: DecisionDetail; children: Re
                 </Link>
               ))}
             </span>
-          </Prop>
+          </Property>
         )}
       </dl>
       <div className="stack">{children}</div>

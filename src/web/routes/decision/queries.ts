@@ -1,6 +1,6 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { DecisionCreate, DecisionDetail, DecisionPatch } from '../../../features/decisions/schema.ts'
-import { change, decisions, ok } from '../../api.ts'
+import { decisions, ok, writeOptions } from '../../api.ts'
 import { useWrite } from '../../lib/data.ts'
 
 export const decisionQuery = (id: string) =>
@@ -13,14 +13,14 @@ const refresh = (cache: ReturnType<typeof useQueryClient>) =>
   ])
 
 /** Shows the change at once, and takes it back if the server refuses. */
-export function useChange(decision: DecisionDetail) {
+export function useChangeDecision(decision: DecisionDetail) {
   const cache = useQueryClient()
   const { queryKey } = decisionQuery(decision.id)
   return useMutation({
     scope: { id: decision.id },
     mutationFn: (patch: DecisionPatch) => {
       const version = cache.getQueryData(queryKey)?.version ?? decision.version
-      return ok(decisions.decisions({ id: decision.id }).patch(patch, change(version)))
+      return ok(decisions.decisions({ id: decision.id }).patch(patch, writeOptions(version)))
     },
     onMutate: async ({ alternatives: _, ...patch }) => {
       await cache.cancelQueries({ queryKey })
@@ -35,18 +35,18 @@ export function useChange(decision: DecisionDetail) {
   })
 }
 
-export const useComment = (id: string) =>
+export const useCommentDecision = (id: string) =>
   useWrite(
     ({ body, key }: { body: string; key: string }) =>
-      ok(decisions.decisions({ id }).comments.post({ body }, change(undefined, key))),
+      ok(decisions.decisions({ id }).comments.post({ body }, writeOptions(undefined, key))),
     ['decision'],
     ['decisions'],
   )
 
-export const useLog = () =>
+export const useLogDecision = () =>
   useWrite(
     ({ key, ...decision }: DecisionCreate & { key: string }) =>
-      ok(decisions.decisions.post(decision, change(undefined, key))),
+      ok(decisions.decisions.post(decision, writeOptions(undefined, key))),
     ['decision'],
     ['decisions'],
   )

@@ -2,10 +2,10 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import type { DecisionItem } from '../../../features/decisions/schema.ts'
-import { Avatar } from '../../components/party.tsx'
-import { byProject, choices, RecordCells, RecordList } from '../../components/record-list.tsx'
-import { lazy } from '../../lazy.ts'
-import { projectsQuery } from '../../session.ts'
+import { projectsQuery } from '../../account/session.ts'
+import { Avatar } from '../../components/avatar.tsx'
+import { filterChoices, projectFilter, RecordCells, RecordList } from '../../components/list/record-list.tsx'
+import { lazy } from '../../lib/lazy.ts'
 import { decisionsQuery } from './queries.ts'
 import { statusFlags, statusNames, words } from './words.ts'
 
@@ -24,8 +24,8 @@ export function DecisionsPage() {
       words={words}
       found={found}
       filters={[
-        { name: 'status', label: words.status, values: choices(statusNames), chosen: search.status },
-        byProject(words.project, projects, search.project),
+        { name: 'status', label: words.status, values: filterChoices(statusNames), chosen: search.status },
+        projectFilter(words.project, projects, search.project),
       ]}
       q={search.q}
       onNarrow={(change) => void navigate({ search: (before) => ({ ...before, ...change }) })}

@@ -1,5 +1,5 @@
 import type { DecisionItem } from '../../../features/decisions/schema.ts'
-import { choiceIn, textIn } from '../../address.ts'
+import { choiceParam, textParam } from '../../lib/search-params.ts'
 import { statusNames } from './words.ts'
 
 export interface DecisionSearch {
@@ -10,7 +10,7 @@ export interface DecisionSearch {
 }
 
 export const decisionSearch = (search: Record<string, unknown>): DecisionSearch => ({
-  q: textIn(search.q),
-  status: choiceIn(statusNames, search.status),
-  project: textIn(search.project),
+  q: textParam(search.q),
+  status: choiceParam(statusNames, search.status),
+  project: textParam(search.project),
 })

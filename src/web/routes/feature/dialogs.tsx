@@ -4,19 +4,19 @@ import { useRouteContext } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import type { Evidence } from '../../../features/projects/workflow/workflow-schema.ts'
 import type { FeatureView } from '../../../features/workflow/schema.ts'
-import { priorities } from '../../../records/work.ts'
-import { Dialog } from '../../components/dialog.tsx'
+import { priorities } from '../../../records/task-states.ts'
+import { agentsQuery, membersQuery } from '../../account/session.ts'
+import { Dialog } from '../../components/form/dialog.tsx'
 import { Field, Select, TextArea } from '../../components/form/fields.tsx'
 import { splitList } from '../../components/form/form.tsx'
 import { SaveError } from '../../components/states.tsx'
-import { agentsQuery, membersQuery } from '../../session.ts'
 import { priorityNames } from '../../words.ts'
-import type { Acting } from './queries.ts'
-import { inWords, words } from './words.ts'
+import type { FeatureActMutation } from './queries.ts'
+import { humanizeName, words } from './words.ts'
 
 interface Props {
   feature: FeatureView
-  act: Acting
+  act: FeatureActMutation
   onClose(): void
 }
 
@@ -25,7 +25,7 @@ const Refused = ({ error }: { error: Error | null }) => error && <SaveError erro
 const textOf = (form: FormData, name: string): string => String(form.get(name) ?? '').trim()
 
 interface FormProps {
-  act: Acting
+  act: FeatureActMutation
   submit: string
   onSubmit(form: FormData): void
   children: ReactNode
@@ -70,11 +70,11 @@ const TestResult = () => (
 )
 
 /** The kinds of evidence that the gate requires; any kind can be submitted. */
-const asked = ({ workflow }: FeatureView, gate: string): Set<string> =>
+const neededEvidence = ({ workflow }: FeatureView, gate: string): Set<string> =>
   new Set(workflow.gates?.find(({ name }) => name === gate)?.needs.flatMap(({ anyOf }) => anyOf))
 
 export function EvidenceDialog({ feature, act, onClose, gate }: Props & { gate: string }) {
-  const wanted = asked(feature, gate)
+  const wanted = neededEvidence(feature, gate)
   const send = (form: FormData) => {
     const linesOf = (name: string) => splitList(textOf(form, name), '\n')
     const brought = Object.fromEntries(
@@ -85,8 +85,8 @@ export function EvidenceDialog({ feature, act, onClose, gate }: Props & { gate: 
     act.mutate({ do: 'advance', body: { evidence, level } }, { onSuccess: onClose })
   }
   return (
-    <Dialog title={words.evidenceTitle(inWords(gate))} open onClose={onClose}>
-      <Form act={act} submit={words.advance(inWords(feature.next?.to ?? ''))} onSubmit={send}>
+    <Dialog title={words.evidenceTitle(humanizeName(gate))} open onClose={onClose}>
+      <Form act={act} submit={words.advance(humanizeName(feature.next?.to ?? ''))} onSubmit={send}>
         <TextArea label={words.evidence.summary} name="summary" rows={2} required maxLength={10_000} />
         {wanted.has('tests') && <TestResult />}
         {lists
@@ -126,7 +126,7 @@ export function OverrideDialog({ feature, act, onClose }: Props) {
               .filter((state) => state !== feature.status)
               .map((state) => (
                 <option key={state} value={state}>
-                  {inWords(state)}
+                  {humanizeName(state)}
                 </option>
               ))}
           </select>

@@ -4,32 +4,32 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { BookOpenText, Ellipsis, Lock } from 'lucide-react'
 import { Suspense, useState } from 'react'
 import type { FeatureView } from '../../../features/workflow/schema.ts'
-import { Kbd, useFootLeft } from '../../components/foot.tsx'
+import { Avatar, LeaseRing } from '../../components/avatar.tsx'
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
 import { LazyMenu } from '../../components/lazy-menu.tsx'
-import { Markdown } from '../../components/markdown.tsx'
-import { Avatar, LeaseRing } from '../../components/party.tsx'
 import { SaveError } from '../../components/states.tsx'
+import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
+import { Markdown } from '../../components/text/markdown.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCrumbs } from '../../crumbs.ts'
+import { lazy } from '../../lib/lazy.ts'
+import { day, shareLeft } from '../../lib/times.ts'
 import {
   featureAdvanced,
   featureCreated,
   featureEvidenceMissing,
   featureOverridden,
   featureReviewed,
-} from '../../events.ts'
-import { useKey } from '../../keys.ts'
-import { lazy } from '../../lazy.ts'
-import { day, shareLeft } from '../../times.ts'
+} from '../../live/event-types.ts'
+import { useKey } from '../../shortcuts.ts'
 import { priorityNames, statusNames } from '../../words.ts'
-import { Bars } from './bars.tsx'
-import { Lacks } from './lacks.tsx'
-import { type Acting, featureQuery, historyQuery, restore, useAct } from './queries.ts'
+import { FeatureHistory, RelatedRecords } from './history.tsx'
+import { MissingItems } from './missing-items.tsx'
+import { type FeatureActMutation, featureHistoryQuery, featureQuery, restoreFeature, useFeatureAct } from './queries.ts'
 import { Reviews } from './reviews.tsx'
 import { currentEvidence, nextGate, waitsForTasks } from './track.ts'
-import { Around, Trail } from './trail.tsx'
-import { inWords, words } from './words.ts'
+import { humanizeName, words } from './words.ts'
+import { WorkflowTrack } from './workflow-track.tsx'
 
 const dialogs = () => import('./dialogs.tsx')
 const EvidenceDialog = lazy(async () => ({ default: (await dialogs()).EvidenceDialog }))
@@ -52,8 +52,8 @@ const keysHere = (
 export function FeaturePage() {
   const { id } = useParams({ strict: false })
   const { data: feature } = useSuspenseQuery(featureQuery(id ?? ''))
-  const happened = useQuery(historyQuery(feature.id)).data ?? []
-  const act = useAct(feature)
+  const happened = useQuery(featureHistoryQuery(feature.id)).data ?? []
+  const act = useFeatureAct(feature)
   const [shown, setShown] = useState<Shown>()
   const gate = nextGate(feature)
   const missing = feature.next?.missing ?? []
@@ -66,7 +66,7 @@ export function FeaturePage() {
     { label: words.features, to: `/projects/${slug}/features` },
     { label: feature.title },
   )
-  useFootLeft(keysHere)
+  useStatusBarLeft(keysHere)
   useKey('e', () => addEvidence?.(), { label: words.keys.evidence })
   useKey('r', () => document.getElementById('verdict')?.focus(), { label: words.keys.review })
   const verifyLast = () => {
@@ -81,22 +81,22 @@ export function FeaturePage() {
       <div className="page wide stack s5 feat">
         <Head feature={feature} act={act} gate={gate} onShow={setShown} />
         {act.error && !quiet && <SaveError error={act.error} conflict={words.metOther} />}
-        <Bars feature={feature} act={act} since={movedAt(happened)} />
+        <WorkflowTrack feature={feature} act={act} since={movedAt(happened)} />
         <div className="cols-2">
           <div className="stack s5">
-            <Lacks feature={feature} gate={gate} onEvidence={addEvidence} />
+            <MissingItems feature={feature} gate={gate} onEvidence={addEvidence} />
             {feature.description && (
               <section className="sheet pad stack" aria-label={words.description}>
                 <h2 className="h2">{words.description}</h2>
                 <Markdown text={feature.description} />
               </section>
             )}
-            <Trail feature={feature} happened={happened} />
+            <FeatureHistory feature={feature} happened={happened} />
           </div>
           <div className="stack s5">
             <Reviews feature={feature} act={act} waiting={waiting} />
             <Tasks feature={feature} />
-            <Around feature={feature} />
+            <RelatedRecords feature={feature} />
           </div>
         </div>
       </div>
@@ -124,7 +124,7 @@ const movedAt = (happened: readonly { type: string; at: string }[]): string | un
 
 interface HeadProps {
   feature: FeatureView
-  act: Acting
+  act: FeatureActMutation
   gate: string | null | undefined
   onShow(shown: Shown): void
 }
@@ -183,7 +183,8 @@ function MoreMenu({ feature, act, onShow }: Pick<HeadProps, 'feature' | 'act' | 
   ]
   if (entries.length === 0) return null
   const removed = () => {
-    const undo = () => void restore(feature.id).catch((error: Error) => toast({ title: error.message, bad: true }))
+    const undo = () =>
+      void restoreFeature(feature.id).catch((error: Error) => toast({ title: error.message, bad: true }))
     toast({ title: words.removed, text: feature.title, action: { label: words.undo, run: undo } })
     void navigate({ to: '/projects/$slug/features', params: { slug: feature.project.slug } })
   }
@@ -204,7 +205,7 @@ function MoreMenu({ feature, act, onShow }: Pick<HeadProps, 'feature' | 'act' | 
 function AdvanceButton({ feature, act, gate, onShow }: HeadProps) {
   const { next, can } = feature
   if (!next || can.advance !== true || gate === 'review') return null
-  const label = words.advance(inWords(next.to))
+  const label = words.advance(humanizeName(next.to))
   const blocked = waitsForTasks(feature) || next.missing.some(({ item }) => item.startsWith('blockedBy'))
   if (blocked)
     return (

@@ -2,18 +2,18 @@
 import { Check, Lock, RotateCcw } from 'lucide-react'
 import { useState } from 'react'
 import type { FeatureView } from '../../../features/workflow/schema.ts'
+import { Avatar } from '../../components/avatar.tsx'
 import { TextArea } from '../../components/form/fields.tsx'
-import { Avatar } from '../../components/party.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { day } from '../../times.ts'
-import { partyOf } from './bars.tsx'
-import type { Acting } from './queries.ts'
+import { day } from '../../lib/times.ts'
+import type { FeatureActMutation } from './queries.ts'
 import { waitsForTasks } from './track.ts'
 import { words } from './words.ts'
+import { actorParty } from './workflow-track.tsx'
 
 interface Props {
   feature: FeatureView
-  act: Acting
+  act: FeatureActMutation
   /** The feature waits for a verdict. */
   waiting: boolean
 }
@@ -31,9 +31,9 @@ export function Reviews({ feature, act, waiting }: Props) {
       </header>
       {reviews.length === 0 && <p className="soft t13">{words.noReviews}</p>}
       {reviews.toReversed().map((review) => (
-        <Said key={review.id} review={review} />
+        <PastReview key={review.id} review={review} />
       ))}
-      {waiting && can.review === true && <Verdict act={act} locked={waitsForTasks(feature)} />}
+      {waiting && can.review === true && <ReviewForm act={act} locked={waitsForTasks(feature)} />}
       {waiting && can.review !== true && (
         <p className="row tight t12 soft notallowed">
           <Lock className="i s14" aria-hidden />
@@ -44,12 +44,12 @@ export function Reviews({ feature, act, waiting }: Props) {
   )
 }
 
-function Said({ review }: { review: FeatureView['reviews'][number] }) {
+function PastReview({ review }: { review: FeatureView['reviews'][number] }) {
   const approved = review.verdict === 'approved'
   return (
     <div className="rev stack s1">
       <span className="row wrap">
-        <Avatar party={partyOf(review.actor)} size="m" />
+        <Avatar party={actorParty(review.actor)} size="m" />
         <b className="b5">{review.actor.name}</b>
         <span className={approved ? 'flag good' : 'flag warn'}>
           {approved ? <Check className="i s12" aria-hidden /> : <RotateCcw className="i s12" aria-hidden />}
@@ -63,7 +63,7 @@ function Said({ review }: { review: FeatureView['reviews'][number] }) {
 }
 
 /** The comment stays until the server has taken the verdict. */
-function Verdict({ act, locked }: { act: Acting; locked: boolean }) {
+function ReviewForm({ act, locked }: { act: FeatureActMutation; locked: boolean }) {
   const [comments, setComments] = useState('')
   const say = (verdict: 'approved' | 'changes_requested') => {
     const comment = comments.trim() === '' ? {} : { comments: comments.trim() }

@@ -3,7 +3,7 @@ import type { FeatureView, SubmittedEvidence } from '../../../features/workflow/
 
 type Workflow = FeatureView['workflow']
 
-export interface Measure {
+export interface TrackState {
   state: string
   /** Whether the feature has passed this state, is in it, or has yet to reach it. */
   place: 'past' | 'now' | 'ahead'
@@ -16,26 +16,26 @@ export interface Measure {
 const REVIEW = 'review'
 
 /** The step that leads on from a state: an advance, or an approval. */
-const onward = ({ transitions }: Workflow, state: string) =>
+const nextTransition = ({ transitions }: Workflow, state: string) =>
   transitions.find(({ from, by = 'advance' }) => from === state && by === 'advance') ??
   transitions.find(({ from, by }) => from === state && by === 'approved')
 
 /** The states from the first to one that closes a feature. */
-function mainWay(workflow: Workflow): string[] {
+function mainPath(workflow: Workflow): string[] {
   const way: string[] = []
   let state: string | undefined = workflow.initial
   while (state !== undefined && !way.includes(state)) {
     way.push(state)
-    state = onward(workflow, state)?.to
+    state = nextTransition(workflow, state)?.to
   }
   return way
 }
 
 /** The way that is drawn: with the state that the feature is in, even if only a verdict leads there. */
-function wayOf({ workflow, status }: FeatureView): string[] {
-  const way = mainWay(workflow)
+function drawnPath({ workflow, status }: FeatureView): string[] {
+  const way = mainPath(workflow)
   if (way.includes(status)) return way
-  const next = way.indexOf(onward(workflow, status)?.to ?? '')
+  const next = way.indexOf(nextTransition(workflow, status)?.to ?? '')
   return next < 0 ? [...way, status] : way.toSpliced(next, 0, status)
 }
 
@@ -45,13 +45,13 @@ export function currentEvidence({ evidence, reviews }: FeatureView): SubmittedEv
   return last ? evidence.filter(({ createdAt }) => createdAt > last.createdAt) : evidence
 }
 
-export function measuresOf(feature: FeatureView): Measure[] {
+export function trackStates(feature: FeatureView): TrackState[] {
   const { workflow, status, kind } = feature
-  const way = wayOf(feature)
+  const way = drawnPath(feature)
   const at = way.indexOf(status)
   const shown = currentEvidence(feature)
   return way.map((state, place) => {
-    const step = onward(workflow, state)
+    const step = nextTransition(workflow, state)
     const gate = step && (step.by === 'approved' ? REVIEW : (step.gate ?? null))
     return {
       state,
@@ -69,4 +69,4 @@ export const waitsForTasks = ({ next }: FeatureView): boolean =>
 
 /** The name of the gate that the feature has to pass next. */
 export const nextGate = (feature: FeatureView): string | null | undefined =>
-  measuresOf(feature).find(({ place }) => place === 'now')?.gate
+  trackStates(feature).find(({ place }) => place === 'now')?.gate

@@ -3,16 +3,16 @@ import { Link } from '@tanstack/react-router'
 import { Check, Minus } from 'lucide-react'
 import { type UIEvent, useRef, useState } from 'react'
 import type { FeatureItem } from '../../../features/workflow/schema.ts'
+import { Avatar } from '../../components/avatar.tsx'
 import { PriorityGlyph } from '../../components/glyphs.tsx'
-import { Avatar } from '../../components/party.tsx'
 import { priorityNames } from '../../words.ts'
-import { inWords } from '../feature/words.ts'
+import { humanizeName } from '../feature/words.ts'
 import { words } from './words.ts'
 
 /** A column shows its first cards; a click shows them all. */
 const SHOWN = 12
 
-export function Board({ states, features }: { states: readonly string[]; features: readonly FeatureItem[] }) {
+export function FeatureBoard({ states, features }: { states: readonly string[]; features: readonly FeatureItem[] }) {
   // A state that the workflow no longer has still holds its features.
   const columns = [...new Set([...states, ...features.map(({ status }) => status)])].map((state) => ({
     state,
@@ -32,7 +32,7 @@ export function Board({ states, features }: { states: readonly string[]; feature
       <div className="phonecols seg" role="group" aria-label={words.column}>
         {columns.map(({ state, items }) => (
           <button key={state} type="button" aria-pressed={state === column} onClick={() => show(state)}>
-            {inWords(state)} {items.length}
+            {humanizeName(state)} {items.length}
           </button>
         ))}
       </div>
@@ -41,11 +41,11 @@ export function Board({ states, features }: { states: readonly string[]; feature
           <section
             key={state}
             className="col"
-            aria-label={words.columnOf(inWords(state), items.length)}
+            aria-label={words.columnOf(humanizeName(state), items.length)}
             data-column={state}
           >
             <header>
-              <h2>{inWords(state)}</h2>
+              <h2>{humanizeName(state)}</h2>
               <span className="n">{items.length}</span>
             </header>
             <ol>
@@ -82,19 +82,19 @@ function Card({ feature }: { feature: FeatureItem }) {
         <span className="end">{feature.assignee && <Avatar party={feature.assignee} />}</span>
       </div>
       <h3 className="ttl">{feature.title}</h3>
-      <Gates feature={feature} />
+      <GateMarks feature={feature} />
     </li>
   )
 }
 
 /** A stop for each gate: a check where it was passed, a dash where it is not asked for. */
-export function Gates({ feature: { gates } }: { feature: FeatureItem }) {
+export function GateMarks({ feature: { gates } }: { feature: FeatureItem }) {
   if (gates.length === 0) return null
   const passed = gates.filter(({ state }) => state === 'passed').length
   return (
     <span className="gates" role="img" aria-label={words.gates(passed, gates.length)}>
       {gates.map(({ gate, state }) => (
-        <span key={gate} className={`stop ${state}`} title={`${inWords(gate)}: ${words.gateStates[state]}`}>
+        <span key={gate} className={`stop ${state}`} title={`${humanizeName(gate)}: ${words.gateStates[state]}`}>
           {state === 'passed' && <Check className="i s12" aria-hidden />}
           {state === 'skipped' && <Minus className="i s12" aria-hidden />}
         </span>

@@ -1,11 +1,11 @@
 import { useState } from 'react'
 import type { FeatureItem } from '../../../features/workflow/schema.ts'
-import { priorities } from '../../../records/work.ts'
-import { newKey } from '../../api.ts'
+import { priorities } from '../../../records/task-states.ts'
+import { newIdempotencyKey } from '../../api.ts'
 import { Field, Select, TextArea } from '../../components/form/fields.tsx'
 import { FormDialog, type SentForm } from '../../components/form/form.tsx'
 import { priorityNames } from '../../words.ts'
-import { useCreate } from './queries.ts'
+import { useCreateFeature } from './queries.ts'
 import { words } from './words.ts'
 
 interface Props {
@@ -14,9 +14,9 @@ interface Props {
   onCreated(id: string): void
 }
 
-export function CreateDialog({ slug, onClose, onCreated }: Props) {
-  const create = useCreate(slug)
-  const [key] = useState(newKey)
+export function CreateFeatureDialog({ slug, onClose, onCreated }: Props) {
+  const create = useCreateFeature(slug)
+  const [key] = useState(newIdempotencyKey)
   const send = (form: SentForm) => {
     const description = form.text('description')
     create.mutate(

@@ -3,17 +3,17 @@ import { useInfiniteQuery, useQuery, useSuspenseQuery } from '@tanstack/react-qu
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { FeatureItem } from '../../../features/workflow/schema.ts'
 import { PriorityGlyph } from '../../components/glyphs.tsx'
-import { choices, RecordCells, RecordList } from '../../components/record-list.tsx'
-import { lazy } from '../../lazy.ts'
+import { filterChoices, RecordCells, RecordList } from '../../components/list/record-list.tsx'
+import { lazy } from '../../lib/lazy.ts'
 import { priorityNames } from '../../words.ts'
-import { inWords } from '../feature/words.ts'
+import { humanizeName } from '../feature/words.ts'
 import { projectQuery } from '../project/queries.ts'
-import { Board, Gates } from './board.tsx'
+import { FeatureBoard, GateMarks } from './board.tsx'
 import { featuresQuery, workflowQuery } from './queries.ts'
 import type { FeatureSearch } from './search.ts'
 import { words } from './words.ts'
 
-const CreateDialog = lazy(async () => ({ default: (await import('./create.tsx')).CreateDialog }))
+const CreateDialog = lazy(async () => ({ default: (await import('./create.tsx')).CreateFeatureDialog }))
 
 const route = getRouteApi('/inside/projects/$slug/features')
 
@@ -42,7 +42,7 @@ export function FeaturesPage() {
           onCreated={(id) => void navigate({ to: '/features/$id', params: { id } })}
         />
       )}
-      instead={isBoard ? <Board states={states} features={items} /> : undefined}
+      instead={isBoard ? <FeatureBoard states={states} features={items} /> : undefined}
       row={(feature) => <Row feature={feature} />}
     />
   )
@@ -61,13 +61,13 @@ const filtersFor = ({ assignee, kind, status }: FeatureSearch, states: readonly 
   {
     name: 'kind',
     label: words.kind,
-    values: choices(words.kinds),
+    values: filterChoices(words.kinds),
     chosen: kind,
   },
   {
     name: 'status',
     label: words.state,
-    values: states.map((value) => ({ value, label: inWords(value) })),
+    values: states.map((value) => ({ value, label: humanizeName(value) })),
     chosen: status,
   },
 ]
@@ -77,8 +77,8 @@ const Row = ({ feature }: { feature: FeatureItem }) => (
     <RecordCells
       glyph={<PriorityGlyph priority={feature.priority} name={priorityNames[feature.priority]} />}
       title={feature.title}
-      text={<Gates feature={feature} />}
-      flag={<span className="flag">{inWords(feature.status)}</span>}
+      text={<GateMarks feature={feature} />}
+      flag={<span className="flag">{humanizeName(feature.status)}</span>}
       updatedAt={feature.updatedAt}
     />
   </Link>

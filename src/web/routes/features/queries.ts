@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { FeatureCreate } from '../../../features/workflow/schema.ts'
-import { change, features, ok } from '../../api.ts'
+import { features, ok, writeOptions } from '../../api.ts'
 import { pagedQuery, useWrite } from '../../lib/data.ts'
 import type { FeatureSearch } from './search.ts'
 
@@ -26,9 +26,9 @@ export const featuresQuery = (slug: string, search: FeatureSearch) =>
     ),
   )
 
-export const useCreate = (slug: string) =>
+export const useCreateFeature = (slug: string) =>
   useWrite(
     ({ key, ...feature }: FeatureCreate & { key: string }) =>
-      ok(features.projects({ slug }).features.post(feature, change(undefined, key))),
+      ok(features.projects({ slug }).features.post(feature, writeOptions(undefined, key))),
     ['features'],
   )

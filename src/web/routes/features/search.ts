@@ -1,5 +1,5 @@
 import type { FeatureItem } from '../../../features/workflow/schema.ts'
-import { choiceIn, textIn } from '../../address.ts'
+import { choiceParam, textParam } from '../../lib/search-params.ts'
 import { words } from './words.ts'
 
 export interface FeatureSearch {
@@ -12,8 +12,8 @@ export interface FeatureSearch {
 }
 
 export const featureSearch = (search: Record<string, unknown>): FeatureSearch => ({
-  q: textIn(search.q),
-  assignee: textIn(search.assignee),
-  kind: choiceIn(words.kinds, search.kind),
-  status: textIn(search.status),
+  q: textParam(search.q),
+  assignee: textParam(search.assignee),
+  kind: choiceParam(words.kinds, search.kind),
+  status: textParam(search.status),
 })

@@ -3,17 +3,17 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import { type ReactNode, useId } from 'react'
 import type { Home } from '../../../features/home/schema.ts'
+import { projectsQuery } from '../../account/session.ts'
+import { Avatar, LeaseRing, TimeMark } from '../../components/avatar.tsx'
 import { FeedRow } from '../../components/feed-row.tsx'
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
-import { Avatar, Clock, LeaseRing } from '../../components/party.tsx'
 import { ProblemBox, Waiting } from '../../components/states.tsx'
-import { projectsQuery } from '../../session.ts'
-import { ago, due, lastCall, minutesUntil, shareLeft } from '../../times.ts'
+import { ago, dueLabel, lastCallLabel, minutesUntil, shareLeft } from '../../lib/times.ts'
 import { words as common, priorityNames, statusNames } from '../../words.ts'
 import { inboxQuery } from '../inbox/queries.ts'
-import { Reason } from '../inbox/row.tsx'
+import { ReasonFlag } from '../inbox/row.tsx'
 import { homeQuery } from './queries.ts'
-import { Steps } from './steps.tsx'
+import { FirstSteps } from './steps.tsx'
 import { words } from './words.ts'
 
 export function HomePage() {
@@ -25,7 +25,7 @@ export function HomePage() {
     <div className="scroll">
       <div className="page wide stack s4">
         <h1 className="h1">{words.greeting(new Date().getHours(), first)}</h1>
-        {projects?.length === 0 && <Steps />}
+        {projects?.length === 0 && <FirstSteps />}
         {error && !data && (
           <ProblemBox error={error}>
             <button type="button" className="btn small" onClick={() => void refetch()}>
@@ -96,7 +96,7 @@ function Needs() {
               >
                 <span className="b5">{one.title}</span>
                 <span className="t12 reason">
-                  <Reason reason={one.reason} />
+                  <ReasonFlag reason={one.reason} />
                 </span>
               </Link>
               <time dateTime={one.createdAt}>{ago(one.createdAt)}</time>
@@ -141,7 +141,7 @@ function Mine({ home }: Part) {
 }
 
 function DueDate({ at }: { at: string }) {
-  const { text, urgency } = due(at)
+  const { text, urgency } = dueLabel(at)
   return <span className={`due ${urgency}`}>{text}</span>
 }
 
@@ -172,9 +172,9 @@ function AtWork({ home }: Part) {
                 </span>
               </Link>
               <span className="stack s1 t12 soft end">
-                <Clock text={lastCall(lease.lastSeenAt)} title={common.lastCall} />
+                <TimeMark text={lastCallLabel(lease.lastSeenAt)} title={common.lastCall} />
                 {lease.lastChangeAt ? (
-                  <Clock
+                  <TimeMark
                     text={ago(lease.lastChangeAt)}
                     title={common.lastChange}
                     change

@@ -7,7 +7,7 @@ import { words } from './words.ts'
 const order = ['project', 'token', 'invite'] as const
 
 /** The first steps, until the team has a project. Each names the page and the command that do it. */
-export function Steps() {
+export function FirstSteps() {
   const done = new Set(useQuery(stepsQuery).data?.flatMap((step) => (step.done ? [step.id] : [])) ?? [])
   return (
     <section className="sheet pad begin" aria-labelledby="steps">

@@ -1,22 +1,22 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { DecisionDetail } from '../../../features/decisions/schema.ts'
-import { change, decisions, ok } from '../../api.ts'
-import { Markdown } from '../../components/markdown.tsx'
+import { decisions, ok, writeOptions } from '../../api.ts'
+import { CommentList } from '../../components/comments.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { Talk } from '../../components/talk.tsx'
+import { Markdown } from '../../components/text/markdown.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { decisionQuery } from '../decision/queries.ts'
-import { type AboutProps, Field, Loaded } from './about.tsx'
-import { Heading } from './heading.tsx'
+import { PreviewHeading } from './heading.tsx'
+import { AnswerField, LoadedRecord, type PreviewProps } from './preview-parts.tsx'
 import { words } from './words.ts'
 
-export const DecisionPreview = ({ notification, id, onSettled }: AboutProps) => (
-  <Loaded found={useQuery(decisionQuery(id))}>
+export const DecisionPreview = ({ notification, id, onSettled }: PreviewProps) => (
+  <LoadedRecord found={useQuery(decisionQuery(id))}>
     {(decision) => (
       <>
         <div className="inbody stack s4">
-          <Heading notification={notification} title={decision.title} />
+          <PreviewHeading notification={notification} title={decision.title} />
           {decision.context && <Markdown text={decision.context} />}
           <section className="sheet pad">
             <Markdown text={decision.decision} />
@@ -33,12 +33,12 @@ export const DecisionPreview = ({ notification, id, onSettled }: AboutProps) => 
               </ul>
             </section>
           )}
-          <Talk remarks={decision.discussion} />
+          <CommentList remarks={decision.discussion} />
         </div>
         <Verdict decision={decision} onSettled={onSettled} />
       </>
     )}
-  </Loaded>
+  </LoadedRecord>
 )
 
 type Verdict = { status: 'accepted' | 'rejected'; body: string } | { status?: undefined; body: string }
@@ -49,8 +49,8 @@ function Verdict({ decision, onSettled }: { decision: DecisionDetail; onSettled(
   const one = decisions.decisions({ id: decision.id })
   const act = useMutation({
     mutationFn: async ({ status, body }: Verdict) => {
-      if (body !== '') await ok(one.comments.post({ body }, change()))
-      if (status) await ok(one.patch({ status }, change(decision.version)))
+      if (body !== '') await ok(one.comments.post({ body }, writeOptions()))
+      if (status) await ok(one.patch({ status }, writeOptions(decision.version)))
     },
     onSuccess: (_, { status }) => {
       setText('')
@@ -74,7 +74,7 @@ function Verdict({ decision, onSettled }: { decision: DecisionDetail; onSettled(
   return (
     <footer className="inact">
       {act.error && <ProblemBox error={act.error} />}
-      <Field label={words.sayWhy} text={text} onText={setText} onSend={comment} />
+      <AnswerField label={words.sayWhy} text={text} onText={setText} onSend={comment} />
       {decides ? (
         <>
           <button

@@ -1,42 +1,42 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { FeatureReview, FeatureView } from '../../../features/workflow/schema.ts'
-import { change, features, ok } from '../../api.ts'
-import { LevelGlyph, LevelWord } from '../../components/evidence.tsx'
-import { Kbd } from '../../components/foot.tsx'
-import { Markdown } from '../../components/markdown.tsx'
-import { Avatar } from '../../components/party.tsx'
+import { features, ok, writeOptions } from '../../api.ts'
+import { Avatar } from '../../components/avatar.tsx'
+import { type CommentItem, CommentList } from '../../components/comments.tsx'
+import { EvidenceGlyph, EvidenceWord } from '../../components/evidence.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { type Remark, Talk } from '../../components/talk.tsx'
+import { Kbd } from '../../components/status-bar.tsx'
+import { Markdown } from '../../components/text/markdown.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { capsOf, useKey } from '../../keys.ts'
-import { dayAndTime } from '../../times.ts'
-import { partyOf } from '../feature/bars.tsx'
+import { dayAndTime } from '../../lib/times.ts'
+import { keyLabels, useKey } from '../../shortcuts.ts'
 import { featureQuery } from '../feature/queries.ts'
 import { currentEvidence } from '../feature/track.ts'
-import { type AboutProps, Field, Loaded } from './about.tsx'
-import { Heading } from './heading.tsx'
+import { actorParty } from '../feature/workflow-track.tsx'
+import { PreviewHeading } from './heading.tsx'
+import { AnswerField, LoadedRecord, type PreviewProps } from './preview-parts.tsx'
 import { words } from './words.ts'
 
-export const FeaturePreview = ({ notification, id, onSettled }: AboutProps) => (
-  <Loaded found={useQuery(featureQuery(id))}>
+export const FeaturePreview = ({ notification, id, onSettled }: PreviewProps) => (
+  <LoadedRecord found={useQuery(featureQuery(id))}>
     {(feature) => (
       <>
         <div className="inbody stack s4">
-          <Heading notification={notification} title={feature.title} />
+          <PreviewHeading notification={notification} title={feature.title} />
           {feature.description && <Markdown text={feature.description} />}
           <Evidence feature={feature} />
-          <Talk remarks={feature.reviews.map(remarkOf)} />
+          <CommentList remarks={feature.reviews.map(remarkOf)} />
         </div>
         {feature.can.review === true && <Verdict feature={feature} onSettled={onSettled} />}
       </>
     )}
-  </Loaded>
+  </LoadedRecord>
 )
 
-const remarkOf = ({ id, actor, verdict, comments, createdAt }: FeatureView['reviews'][number]): Remark => ({
+const remarkOf = ({ id, actor, verdict, comments, createdAt }: FeatureView['reviews'][number]): CommentItem => ({
   id,
-  author: partyOf(actor),
+  author: actorParty(actor),
   body: comments ?? '',
   createdAt,
   flag:
@@ -59,11 +59,11 @@ function Evidence({ feature }: { feature: FeatureView }) {
       <ol className="trail">
         {shown.map(({ id, evidence, level, actor, createdAt }) => (
           <li key={id} className="ev">
-            <LevelGlyph level={level} />
+            <EvidenceGlyph level={level} />
             <span>{evidence.summary ?? Object.values(evidence).flat().join(', ')}</span>
-            <LevelWord level={level} />
+            <EvidenceWord level={level} />
             <span className="what">
-              <Avatar party={partyOf(actor)} />
+              <Avatar party={actorParty(actor)} />
               <span>{actor.name}</span>
               <span>{dayAndTime(createdAt)}</span>
             </span>
@@ -79,7 +79,7 @@ function Verdict({ feature, onSettled }: { feature: FeatureView; onSettled(): vo
   const [text, setText] = useState('')
   const review = useMutation({
     mutationFn: (body: FeatureReview) =>
-      ok(features.features({ id: feature.id }).reviews.post(body, change(feature.version))),
+      ok(features.features({ id: feature.id }).reviews.post(body, writeOptions(feature.version))),
     onSuccess: (_, { verdict }) => {
       toast({ title: verdict === 'approved' ? words.approved : words.changesAsked, text: feature.title })
       onSettled()
@@ -98,13 +98,13 @@ function Verdict({ feature, onSettled }: { feature: FeatureView; onSettled(): vo
   return (
     <footer className="inact">
       {review.error && <ProblemBox error={review.error} />}
-      <Field label={words.sayWhy} text={text} onText={setText} onSend={() => undefined} />
+      <AnswerField label={words.sayWhy} text={text} onText={setText} onSend={() => undefined} />
       <button type="button" className="btn" disabled={review.isPending} onClick={() => say('changes_requested')}>
         {words.askForChanges}
       </button>
       <button type="button" className="btn main" disabled={review.isPending} onClick={() => say('approved')}>
         {words.approve}
-        {capsOf('$mod+Enter').map((cap) => (
+        {keyLabels('$mod+Enter').map((cap) => (
           <Kbd key={cap}>{cap}</Kbd>
         ))}
       </button>

@@ -1,9 +1,9 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { Notification, Subject } from '../../../features/notifications/schema.ts'
-import { change, invites, ok } from '../../api.ts'
+import { invites, ok, writeOptions } from '../../api.ts'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { Heading } from './heading.tsx'
+import { PreviewHeading } from './heading.tsx'
 import { words } from './words.ts'
 
 interface Props {
@@ -17,7 +17,7 @@ export function InvitePreview({ notification, invite, onSettled }: Props) {
   const respond = useMutation({
     mutationFn: async (accepts: boolean): Promise<void> => {
       const one = invites.invites({ token: invite.id })
-      await ok<unknown>(accepts ? one.accept.post({}, change()) : one.decline.post({}, change()))
+      await ok<unknown>(accepts ? one.accept.post({}, writeOptions()) : one.decline.post({}, writeOptions()))
     },
     onSuccess: (_, accepts) => {
       toast({ title: accepts ? words.joined(invite.title) : words.declined })
@@ -32,7 +32,7 @@ export function InvitePreview({ notification, invite, onSettled }: Props) {
   return (
     <>
       <div className="inbody stack s4">
-        <Heading notification={notification} title={invite.title} />
+        <PreviewHeading notification={notification} title={invite.title} />
         <p>{words.inviteText(invite.title)}</p>
       </div>
       <footer className="inact">

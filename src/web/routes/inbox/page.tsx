@@ -4,16 +4,16 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { CheckCheck } from 'lucide-react'
 import { useEffect, useMemo, useRef } from 'react'
 import type { Notification, View } from '../../../features/notifications/schema.ts'
-import { Kbd, useFootLeft } from '../../components/foot.tsx'
-import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
-import { Pill, useStill } from '../../components/still.tsx'
+import { inboxCountQuery } from '../../account/session.ts'
+import { NewItemsPill, useStableOrder } from '../../components/list/stable-order.tsx'
+import { AfterAMoment, EmptyState, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { useCommands } from '../../keys.ts'
-import { countQuery } from '../../session.ts'
+import { useCommands } from '../../shortcuts.ts'
 import { words as common } from '../../words.ts'
-import { Preview } from './preview.tsx'
-import { inboxQuery, useMark, useReadAll } from './queries.ts'
-import { Row } from './row.tsx'
+import { NotificationPreview } from './preview.tsx'
+import { inboxQuery, useMarkAllRead, useMarkNotification } from './queries.ts'
+import { NotificationRow } from './row.tsx'
 import { words } from './words.ts'
 
 const views = ['needs', 'unread', 'all'] as const satisfies readonly View[]
@@ -42,13 +42,13 @@ export function InboxPage() {
   const navigate = route.useNavigate()
   const found = useInfiniteQuery(inboxQuery(view))
   const all = useMemo(() => found.data?.pages.flatMap((page) => page.items) ?? [], [found.data])
-  const { shown: items, waiting, showAll } = useStill(all, view)
+  const { shown: items, waiting, showAll } = useStableOrder(all, view)
   const place = Math.max(
     0,
     items.findIndex(({ id }) => id === open),
   )
   const current = items[place]
-  const act = useActs(view)
+  const act = useNotificationActions(view)
   const show = (one: Notification | undefined) => {
     if (one && view !== 'unread' && one.readAt === null) act.mark(one, { read: true })
     void navigate({ search: (before) => ({ ...before, open: one?.id }), replace: true })
@@ -61,8 +61,8 @@ export function InboxPage() {
     act.finish(one)
     if (view !== 'all') openNext()
   }
-  useFootLeft(keysHere)
-  useKeys({ current, show, finish, act, next: items[place + 1], previous: items[place - 1] })
+  useStatusBarLeft(keysHere)
+  useInboxKeys({ current, show, finish, act, next: items[place + 1], previous: items[place - 1] })
   return (
     <div className={open && current ? 'inb open' : 'inb'}>
       <h1 className="hide">{words.title}</h1>
@@ -71,13 +71,13 @@ export function InboxPage() {
           <Views view={view} />
           <ReadAll />
         </header>
-        <Pill n={waiting} onShow={showAll}>
+        <NewItemsPill n={waiting} onShow={showAll}>
           {words.news(waiting)}
-        </Pill>
+        </NewItemsPill>
         <List found={found} items={items} view={view} current={current} onShow={show} />
       </section>
       {current ? (
-        <Preview
+        <NotificationPreview
           key={current.id}
           notification={current}
           onDone={() => finish(current)}
@@ -97,8 +97,8 @@ export function InboxPage() {
 }
 
 /** The actions on a notification, each with an undo. */
-function useActs(view: View) {
-  const { mutate } = useMark(view)
+function useNotificationActions(view: View) {
+  const { mutate } = useMarkNotification(view)
   const refused = (error: Error) => toast({ title: error.message, bad: true })
   const mark = (notification: Notification, patch: Parameters<typeof mutate>[0]['patch']) =>
     mutate({ notification, patch }, { onError: refused })
@@ -124,10 +124,10 @@ interface Keys {
   previous: Notification | undefined
   show(one: Notification | undefined): void
   finish(one: Notification): void
-  act: ReturnType<typeof useActs>
+  act: ReturnType<typeof useNotificationActions>
 }
 
-function useKeys({ current, next, previous, show, finish, act }: Keys): void {
+function useInboxKeys({ current, next, previous, show, finish, act }: Keys): void {
   useCommands([
     { keys: 'j', label: words.keys.next, scope: 'list', keysOnly: true, run: () => next && show(next) },
     { keys: 'k', label: words.keys.previous, scope: 'list', keysOnly: true, run: () => previous && show(previous) },
@@ -151,7 +151,7 @@ function useKeys({ current, next, previous, show, finish, act }: Keys): void {
 }
 
 function Views({ view }: { view: View }) {
-  const counts = useQuery(countQuery).data
+  const counts = useQuery(inboxCountQuery).data
   return (
     <div className="seg" role="group" aria-label={words.view}>
       {views.map((name) => (
@@ -171,8 +171,8 @@ function Views({ view }: { view: View }) {
 }
 
 function ReadAll() {
-  const unread = useQuery(countQuery).data?.unread ?? 0
-  const { mutate, isPending } = useReadAll()
+  const unread = useQuery(inboxCountQuery).data?.unread ?? 0
+  const { mutate, isPending } = useMarkAllRead()
   if (unread === 0) return null
   return (
     <button
@@ -222,16 +222,16 @@ function List({ found, items, view, current, onShow }: ListProps) {
   if (items.length === 0)
     return (
       <div className="inempty">
-        <Empty title={words.empty[view]}>
+        <EmptyState title={words.empty[view]}>
           <p className="soft">{words.emptyText}</p>
           <code className="code">{words.command}</code>
-        </Empty>
+        </EmptyState>
       </div>
     )
   return (
     <ul ref={list}>
       {items.map((one) => (
-        <Row key={one.id} notification={one} current={one.id === current?.id} onShow={() => onShow(one)} />
+        <NotificationRow key={one.id} notification={one} current={one.id === current?.id} onShow={() => onShow(one)} />
       ))}
       {found.hasNextPage ? (
         <li className="inend">
@@ -248,7 +248,7 @@ function List({ found, items, view, current, onShow }: ListProps) {
 
 /** Says what is unread besides those listed. */
 function End({ shown }: { shown: number }) {
-  const unread = (useQuery(countQuery).data?.unread ?? 0) - shown
+  const unread = (useQuery(inboxCountQuery).data?.unread ?? 0) - shown
   return (
     <li className="inend">
       {words.end}{' '}

@@ -2,16 +2,16 @@
 import { Link } from '@tanstack/react-router'
 import { ArrowLeft, Check } from 'lucide-react'
 import type { Notification, NotificationPatch } from '../../../features/notifications/schema.ts'
-import type { Status } from '../../../records/work.ts'
-import { Kbd } from '../../components/foot.tsx'
+import type { Status } from '../../../records/task-states.ts'
 import { StatusGlyph } from '../../components/glyphs.tsx'
 import { LazyMenu } from '../../components/lazy-menu.tsx'
-import { Markdown } from '../../components/markdown.tsx'
-import { dayAndTime } from '../../times.ts'
+import { Kbd } from '../../components/status-bar.tsx'
+import { Markdown } from '../../components/text/markdown.tsx'
+import { dayAndTime } from '../../lib/times.ts'
 import { statusNames } from '../../words.ts'
 import { DecisionPreview } from './decision.tsx'
 import { FeaturePreview } from './feature.tsx'
-import { Heading } from './heading.tsx'
+import { PreviewHeading } from './heading.tsx'
 import { InvitePreview } from './invite.tsx'
 import { TaskPreview } from './task.tsx'
 import { words } from './words.ts'
@@ -27,7 +27,7 @@ interface Props {
   onSettled(): void
 }
 
-export function Preview(props: Props) {
+export function NotificationPreview(props: Props) {
   const { notification: one, onBack } = props
   const { subject } = one
   return (
@@ -131,7 +131,7 @@ function Content({ notification: one, onSettled }: Pick<Props, 'notification' | 
   if (subject?.kind === 'invite') return <InvitePreview notification={one} invite={subject} onSettled={onSettled} />
   return (
     <div className="inbody stack s4">
-      <Heading notification={one} />
+      <PreviewHeading notification={one} />
       {one.message && <Markdown text={one.message} />}
     </div>
   )

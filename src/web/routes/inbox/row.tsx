@@ -1,7 +1,7 @@
 import { Bell } from 'lucide-react'
 import type { Notification } from '../../../features/notifications/schema.ts'
-import { Avatar } from '../../components/party.tsx'
-import { ago, dayAndTime } from '../../times.ts'
+import { Avatar } from '../../components/avatar.tsx'
+import { ago, dayAndTime } from '../../lib/times.ts'
 import { words } from './words.ts'
 
 /** The colour of a reason says who it concerns: you, an agent, or a warning. The words say it too. */
@@ -16,7 +16,7 @@ const tones: Record<string, string> = {
   invite: 'info',
 }
 
-export const Reason = ({ reason }: { reason: string }) => (
+export const ReasonFlag = ({ reason }: { reason: string }) => (
   <span className={`flag ${tones[reason] ?? ''}`}>{words.reasons[reason] ?? reason.replaceAll('_', ' ')}</span>
 )
 
@@ -26,7 +26,7 @@ interface Props {
   onShow(): void
 }
 
-export function Row({ notification: one, current, onShow }: Props) {
+export function NotificationRow({ notification: one, current, onShow }: Props) {
   const unread = one.readAt === null
   return (
     <li className={`nt${unread ? ' new' : ''}${one.done ? ' past' : ''}`} aria-current={current || undefined}>
@@ -49,7 +49,7 @@ export function Row({ notification: one, current, onShow }: Props) {
         </div>
         <p className="cut soft t13">{one.message ?? one.subject?.title ?? ''}</p>
         <p className="t12 why">
-          <Reason reason={one.reason} />
+          <ReasonFlag reason={one.reason} />
         </p>
       </div>
     </li>

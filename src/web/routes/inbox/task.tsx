@@ -1,24 +1,24 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'
-import { change, newKey, ok, tasks } from '../../api.ts'
-import { Markdown } from '../../components/markdown.tsx'
+import { newIdempotencyKey, ok, tasks, writeOptions } from '../../api.ts'
+import { CommentList } from '../../components/comments.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { Talk } from '../../components/talk.tsx'
+import { Markdown } from '../../components/text/markdown.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { taskQuery } from '../task/queries.ts'
-import { type AboutProps, Field, Loaded } from './about.tsx'
-import { Heading } from './heading.tsx'
+import { PreviewHeading } from './heading.tsx'
+import { AnswerField, LoadedRecord, type PreviewProps } from './preview-parts.tsx'
 import { words } from './words.ts'
 
-export const TaskPreview = ({ notification, id, onSettled }: AboutProps) => (
-  <Loaded found={useQuery(taskQuery(id))}>
+export const TaskPreview = ({ notification, id, onSettled }: PreviewProps) => (
+  <LoadedRecord found={useQuery(taskQuery(id))}>
     {(task) => (
       <>
         <div className="inbody stack s4">
-          <Heading notification={notification} title={task.title} />
+          <PreviewHeading notification={notification} title={task.title} />
           {task.description && <Markdown text={task.description} />}
-          <Talk
+          <CommentList
             remarks={task.comments.map((comment) => ({
               ...comment,
               flag: comment.asks && <span className="flag agent">{words.question}</span>,
@@ -28,14 +28,14 @@ export const TaskPreview = ({ notification, id, onSettled }: AboutProps) => (
         <Answer task={task} reason={notification.reason} onSettled={onSettled} />
       </>
     )}
-  </Loaded>
+  </LoadedRecord>
 )
 
 /** A comment is the answer. What is typed stays until the server has it. */
 function Answer({ task, reason, onSettled }: { task: TaskDetail; reason: string; onSettled(): void }) {
   const cache = useQueryClient()
   const [text, setText] = useState('')
-  const [key, setKey] = useState(newKey)
+  const [key, setKey] = useState(newIdempotencyKey)
   const refresh = () =>
     Promise.all([
       cache.invalidateQueries({ queryKey: ['task'] }),
@@ -43,17 +43,18 @@ function Answer({ task, reason, onSettled }: { task: TaskDetail; reason: string;
       cache.invalidateQueries({ queryKey: ['notifications'] }),
     ])
   const comment = useMutation({
-    mutationFn: (body: string) => ok(tasks.tasks({ id: task.id }).comments.post({ body }, change(undefined, key))),
+    mutationFn: (body: string) =>
+      ok(tasks.tasks({ id: task.id }).comments.post({ body }, writeOptions(undefined, key))),
     onSuccess: () => {
       setText('')
-      setKey(newKey())
+      setKey(newIdempotencyKey())
       toast({ title: words.sent, text: task.title })
       if (reason === 'question') onSettled()
     },
     onSettled: refresh,
   })
   const takeOver = useMutation({
-    mutationFn: () => ok(tasks.tasks({ id: task.id }).patch({ assignee: 'me' }, change(task.version))),
+    mutationFn: () => ok(tasks.tasks({ id: task.id }).patch({ assignee: 'me' }, writeOptions(task.version))),
     onSuccess: () => {
       toast({ title: words.takenOver(task.key) })
       onSettled()
@@ -69,7 +70,7 @@ function Answer({ task, reason, onSettled }: { task: TaskDetail; reason: string;
   return (
     <footer className="inact">
       {error && <ProblemBox error={error} />}
-      <Field label={words.answerHere} text={text} onText={setText} onSend={send} />
+      <AnswerField label={words.answerHere} text={text} onText={setText} onSend={send} />
       {reason === 'stalled' && task.can.update === true && (
         <button type="button" className="btn" disabled={takeOver.isPending} onClick={() => takeOver.mutate()}>
           {words.takeOver}

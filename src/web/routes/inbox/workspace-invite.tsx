@@ -1,23 +1,23 @@
 import { useQuery } from '@tanstack/react-query'
-import { InviteAnswer, InviteText } from '../workspace-invite/answer.tsx'
+import { InvitationForm, InviteText } from '../workspace-invite/answer.tsx'
 import { workspaceInviteQuery } from '../workspace-invite/queries.ts'
-import { type AboutProps, Loaded } from './about.tsx'
-import { Heading } from './heading.tsx'
+import { PreviewHeading } from './heading.tsx'
+import { LoadedRecord, type PreviewProps } from './preview-parts.tsx'
 
-export function WorkspaceInvitePreview({ notification, id, onSettled }: AboutProps) {
+export function WorkspaceInvitePreview({ notification, id, onSettled }: PreviewProps) {
   return (
-    <Loaded found={useQuery(workspaceInviteQuery(id))}>
+    <LoadedRecord found={useQuery(workspaceInviteQuery(id))}>
       {(invite) => (
         <>
           <div className="inbody stack s4">
-            <Heading notification={notification} title={invite.workspace.name} />
+            <PreviewHeading notification={notification} title={invite.workspace.name} />
             <InviteText invite={invite} />
           </div>
           <footer className="inact">
-            <InviteAnswer invite={invite} onSettled={onSettled} />
+            <InvitationForm invite={invite} onSettled={onSettled} />
           </footer>
         </>
       )}
-    </Loaded>
+    </LoadedRecord>
   )
 }

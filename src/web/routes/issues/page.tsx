@@ -2,10 +2,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { Suspense } from 'react'
-import { Markdown } from '../../components/markdown.tsx'
-import { Empty, LoadStatus } from '../../components/states.tsx'
-import { lazy } from '../../lazy.ts'
-import { day, dayAndTime } from '../../times.ts'
+import { EmptyState, LoadStatus } from '../../components/states.tsx'
+import { Markdown } from '../../components/text/markdown.tsx'
+import { lazy } from '../../lib/lazy.ts'
+import { day, dayAndTime } from '../../lib/times.ts'
 import { issuesQuery } from './queries.ts'
 import { words } from './words.ts'
 
@@ -30,9 +30,9 @@ export function IssuesPage() {
         </header>
         <LoadStatus of={{ data, error }} />
         {data?.items.length === 0 && (
-          <Empty title={words.nothing}>
+          <EmptyState title={words.nothing}>
             <p className="soft">{words.nothingText}</p>
-          </Empty>
+          </EmptyState>
         )}
         {data?.items.map((issue) => (
           <section key={issue.id} className="sheet pad stack" aria-label={issue.title}>

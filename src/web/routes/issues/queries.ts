@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { IssueCreate } from '../../../features/issues/schema.ts'
-import { change, issues, newKey, ok } from '../../api.ts'
+import { issues, newIdempotencyKey, ok, writeOptions } from '../../api.ts'
 import { useWrite } from '../../lib/data.ts'
 
 export const issuesQuery = queryOptions({
@@ -8,9 +8,9 @@ export const issuesQuery = queryOptions({
   queryFn: () => ok(issues.issues.get({ query: { limit: 40 } })),
 })
 
-export const useReport = () =>
+export const useReportIssue = () =>
   useWrite(
-    ({ key = newKey(), ...issue }: IssueCreate & { key?: string }) =>
-      ok(issues.issues.post(issue, change(undefined, key))),
+    ({ key = newIdempotencyKey(), ...issue }: IssueCreate & { key?: string }) =>
+      ok(issues.issues.post(issue, writeOptions(undefined, key))),
     ['issues'],
   )

@@ -1,10 +1,10 @@
 import { useState } from 'react'
-import { newKey } from '../../api.ts'
-import { Dialog } from '../../components/dialog.tsx'
+import { newIdempotencyKey } from '../../api.ts'
+import { Dialog } from '../../components/form/dialog.tsx'
 import { Field, Select, TextArea } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { useReport } from './queries.ts'
+import { useReportIssue } from './queries.ts'
 import { words } from './words.ts'
 
 type Priority = keyof typeof words.priorities
@@ -12,9 +12,9 @@ const priorities = Object.keys(words.priorities) as Priority[]
 
 /** What is typed stays until the server has it. */
 export function ReportDialog({ onClose }: { onClose(): void }) {
-  const [key] = useState(newKey)
+  const [key] = useState(newIdempotencyKey)
   const [priority, setPriority] = useState<Priority>('medium')
-  const report = useReport()
+  const report = useReportIssue()
   const send = (form: FormData) => {
     const text = (name: string) => String(form.get(name) ?? '').trim()
     report.mutate(

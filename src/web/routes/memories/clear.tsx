@@ -1,21 +1,21 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Dialog } from '../../components/dialog.tsx'
+import { Dialog } from '../../components/form/dialog.tsx'
 import { Field } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { count } from '../../words.ts'
-import type { About } from './about.ts'
-import { countQuery, useClear } from './queries.ts'
+import { memoryCountQuery, useClearMemories } from './queries.ts'
+import type { MemorySubject } from './subjects.ts'
 import { words } from './words.ts'
 
 const memories = (n: number) => count(n, 'memory', 'memories')
 
 /** Deletes all that is remembered about something, after its name was typed. */
-export function ClearDialog({ about, onClose }: { about: About; onClose(): void }) {
+export function ClearDialog({ about, onClose }: { about: MemorySubject; onClose(): void }) {
   const place = { scope: about.scope, scopeId: about.id }
-  const { data: there, error, refetch } = useQuery(countQuery(place))
-  const clear = useClear(place)
+  const { data: there, error, refetch } = useQuery(memoryCountQuery(place))
+  const clear = useClearMemories(place)
   const [typed, setTyped] = useState('')
   const act = (n: number) =>
     clear.mutate(n, {

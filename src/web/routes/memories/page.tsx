@@ -3,15 +3,15 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useRouteContext } from '@tanstack/react-router'
 import { Suspense, useCallback, useState } from 'react'
 import { memoryScopes } from '../../../records/names.ts'
-import { LongList } from '../../components/long-list.tsx'
-import { type FilterChoice, QueryBar } from '../../components/query-bar.tsx'
-import { AfterAMoment, Empty, NoMatch, ProblemBox, Skeleton } from '../../components/states.tsx'
-import { lazy } from '../../lazy.ts'
+import { LongList } from '../../components/list/long-list.tsx'
+import { type FilterChoice, QueryBar } from '../../components/list/query-bar.tsx'
+import { AfterAMoment, EmptyState, NoMatch, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { lazy } from '../../lib/lazy.ts'
 import { words as common } from '../../words.ts'
-import { type About, useAbouts } from './about.ts'
 import { hitsQuery, memoriesQuery } from './queries.ts'
-import { Hit, Row } from './rows.tsx'
-import { ages, isWhole, type MemorySearch, memorySearch, noFilter, sorts } from './search.ts'
+import { MemoryHitRow, MemoryRow } from './rows.tsx'
+import { ages, hasNoFilter, type MemorySearch, memorySearch, noFilter, sorts } from './search.ts'
+import { type MemorySubject, useMemorySubjects } from './subjects.ts'
 import { words } from './words.ts'
 
 const ClearDialog = lazy(async () => ({ default: (await import('./clear.tsx')).ClearDialog }))
@@ -22,7 +22,7 @@ export function MemoriesPage() {
   const { team } = useRouteContext({ from: '/inside' })
   const search = route.useSearch()
   const navigate = route.useNavigate()
-  const abouts = useAbouts(team.id)
+  const abouts = useMemorySubjects(team.id)
   const found = useInfiniteQuery(memoriesQuery(team.id, search))
   const about = abouts.find(({ id }) => id === search.scopeId)
   const mayClear = about && found.data?.pages[0]?.can?.clear === true
@@ -50,9 +50,9 @@ export function MemoriesPage() {
         <LongList
           found={found}
           size={56}
-          row={(memory) => <Row memory={memory} abouts={abouts} onTag={(tag) => narrow({ tag })} />}
+          row={(memory) => <MemoryRow memory={memory} abouts={abouts} onTag={(tag) => narrow({ tag })} />}
           empty={<Nothing />}
-          noMatch={isWhole(search) ? undefined : words.noMatch}
+          noMatch={hasNoFilter(search) ? undefined : words.noMatch}
           onClear={clearFilters}
         />
       )}
@@ -66,15 +66,15 @@ export function MemoriesPage() {
 }
 
 const Nothing = () => (
-  <Empty title={words.none}>
+  <EmptyState title={words.none}>
     <p className="soft">{words.noneText}</p>
     <code className="code">{words.command}</code>
-  </Empty>
+  </EmptyState>
 )
 
 interface FiltersProps {
   search: MemorySearch
-  abouts: readonly About[]
+  abouts: readonly MemorySubject[]
   onChange(change: Partial<MemorySearch>): void
 }
 
@@ -154,7 +154,7 @@ function Hits({ search, onClear }: { search: MemorySearch; onClear(): void }) {
       {data.mode === 'words' && <p className="querywrap soft t12">{words.wordsOnly}</p>}
       <ol className="hits" aria-label={words.title}>
         {data.items.map((hit) => (
-          <Hit key={hit.id} hit={hit} />
+          <MemoryHitRow key={hit.id} hit={hit} />
         ))}
       </ol>
     </div>

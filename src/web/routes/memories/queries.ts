@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { MemoryScope } from '../../../records/names.ts'
-import { change, memories, ok } from '../../api.ts'
+import { memories, ok, writeOptions } from '../../api.ts'
 import { pagedQuery, useWrite } from '../../lib/data.ts'
 import type { MemorySearch } from './search.ts'
 
@@ -52,12 +52,12 @@ interface Place {
 }
 
 /** How many memories there are of a scope: what a first call, without confirmation, returns. */
-export const countQuery = (place: Place) =>
+export const memoryCountQuery = (place: Place) =>
   queryOptions({
     queryKey: ['memories', 'count', place],
     queryFn: async () => (await ok(memories.memories.clear.post(place))).count,
     staleTime: 0,
   })
 
-export const useClear = (place: Place) =>
-  useWrite((confirm: number) => ok(memories.memories.clear.post({ ...place, confirm }, change())), ['memories'])
+export const useClearMemories = (place: Place) =>
+  useWrite((confirm: number) => ok(memories.memories.clear.post({ ...place, confirm }, writeOptions())), ['memories'])

@@ -1,17 +1,17 @@
 import { Link } from '@tanstack/react-router'
 import type { MemoryHit, MemoryItem } from '../../../features/memory/schema.ts'
-import { Avatar } from '../../components/party.tsx'
-import { ago, day, dayAndTime } from '../../times.ts'
-import type { About } from './about.ts'
+import { Avatar } from '../../components/avatar.tsx'
+import { ago, day, dayAndTime } from '../../lib/times.ts'
+import type { MemorySubject } from './subjects.ts'
 import { words } from './words.ts'
 
 interface RowProps {
   memory: MemoryItem
-  abouts: readonly About[]
+  abouts: readonly MemorySubject[]
   onTag(tag: string): void
 }
 
-export function Row({ memory, abouts, onTag }: RowProps) {
+export function MemoryRow({ memory, abouts, onTag }: RowProps) {
   const about = abouts.find(({ id }) => id === memory.scopeId)?.name ?? words.scopes[memory.scope]
   return (
     <div className="li note">
@@ -22,7 +22,7 @@ export function Row({ memory, abouts, onTag }: RowProps) {
         </Link>
         <span className="row tight soft t12">
           <span className="cut">{about}</span>
-          <State memory={memory} />
+          <MemoryState memory={memory} />
           {memory.tags.slice(0, 3).map((tag) => (
             <button key={tag} type="button" className="tagb" onClick={() => onTag(tag)}>
               #{tag}
@@ -41,7 +41,7 @@ export function Row({ memory, abouts, onTag }: RowProps) {
 }
 
 /** Whether a memory still holds. */
-export function State({ memory }: { memory: Pick<MemoryItem, 'supersededById' | 'expiresAt'> }) {
+export function MemoryState({ memory }: { memory: Pick<MemoryItem, 'supersededById' | 'expiresAt'> }) {
   if (memory.supersededById) return <span className="flag">{words.superseded}</span>
   if (!memory.expiresAt) return null
   return Date.parse(memory.expiresAt) <= Date.now() ? (
@@ -72,7 +72,7 @@ export function Importance({ value }: { value: number }) {
   )
 }
 
-export const Hit = ({ hit }: { hit: MemoryHit }) => (
+export const MemoryHitRow = ({ hit }: { hit: MemoryHit }) => (
   <li className="hit">
     <Link className="b5 cut2" to="/memories/$id" params={{ id: hit.id }}>
       {hit.title ?? hit.content}

@@ -46,4 +46,4 @@ export const noFilter: MemorySearch = {
   old: undefined,
 }
 
-export const isWhole = ({ q, scope, tag, age }: MemorySearch): boolean => !(q || scope || tag || age)
+export const hasNoFilter = ({ q, scope, tag, age }: MemorySearch): boolean => !(q || scope || tag || age)

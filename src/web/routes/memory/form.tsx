@@ -1,8 +1,8 @@
 import { useState } from 'react'
 import type { MemoryRead } from '../../../features/memory/schema.ts'
-import { Editor } from '../../components/editor.tsx'
 import { Field } from '../../components/form/fields.tsx'
 import { splitList } from '../../components/form/form.tsx'
+import { Editor } from '../../components/text/editor.tsx'
 import { words } from './words.ts'
 
 interface Fields {

@@ -3,17 +3,17 @@ import { useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import type { MemoryRead } from '../../../features/memory/schema.ts'
-import { Markdown } from '../../components/markdown.tsx'
-import { Avatar } from '../../components/party.tsx'
-import { Prop } from '../../components/section.tsx'
+import { Avatar } from '../../components/avatar.tsx'
+import { Property } from '../../components/section.tsx'
 import { SaveError } from '../../components/states.tsx'
+import { Markdown } from '../../components/text/markdown.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { ago, dayAndTime } from '../../times.ts'
-import { useAbouts } from '../memories/about.ts'
-import { Importance, State } from '../memories/rows.tsx'
-import { Acts } from './acts.tsx'
+import { ago, dayAndTime } from '../../lib/times.ts'
+import { Importance, MemoryState } from '../memories/rows.tsx'
+import { useMemorySubjects } from '../memories/subjects.ts'
+import { MemoryActions } from './actions.tsx'
 import { MemoryForm } from './form.tsx'
-import { memoryQuery, useChange } from './queries.ts'
+import { memoryQuery, useChangeMemory } from './queries.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/memories/$id')
@@ -22,7 +22,7 @@ export function MemoryPage() {
   const { id } = route.useParams()
   const { data: memory } = useSuspenseQuery(memoryQuery(id))
   const [isEditing, setEditing] = useState(false)
-  const change = useChange(memory)
+  const change = useChangeMemory(memory)
   const title = memory.title ?? memory.content.slice(0, 80)
   const may = memory.can?.update === true
   const { error } = change
@@ -33,7 +33,7 @@ export function MemoryPage() {
         <div className="txt">
           <header className="row">
             <h1 className="h1 grow">{title}</h1>
-            <State memory={memory} />
+            <MemoryState memory={memory} />
             {may && !isEditing && (
               <button type="button" className="btn small" onClick={() => setEditing(true)}>
                 {words.edit}
@@ -56,7 +56,7 @@ export function MemoryPage() {
           )}
         </div>
         <Side memory={memory}>
-          <Acts memory={memory} onChange={change.mutate} />
+          <MemoryActions memory={memory} onChange={change.mutate} />
         </Side>
       </div>
     </section>
@@ -71,34 +71,36 @@ const When = ({ at }: { at: string }) => (
 
 function Side({ memory, children }: { memory: MemoryRead; children: ReactNode }) {
   const { team } = useRouteContext({ from: '/inside' })
-  const about = useAbouts(team.id).find(({ id }) => id === memory.scopeId)
+  const about = useMemorySubjects(team.id).find(({ id }) => id === memory.scopeId)
   return (
     <aside aria-label={words.fields}>
       <dl>
-        <Prop name={words.scope}>
+        <Property name={words.scope}>
           <Link to="/memories" search={{ scope: memory.scope, scopeId: memory.scopeId }}>
             {about?.name ?? words.scopes[memory.scope]}
           </Link>
-        </Prop>
-        <Prop name={words.author}>
+        </Property>
+        <Property name={words.author}>
           <span className="row tight">
             <Avatar party={memory.author} />
             <span>{memory.author.name}</span>
           </span>
-        </Prop>
-        <Prop name={words.importance}>
+        </Property>
+        <Property name={words.importance}>
           <Importance value={memory.importance} />
           <span className="num">{Math.round(memory.importance * 100)} %</span>
-        </Prop>
-        {memory.tags.length > 0 && <Prop name={words.tagNames}>{memory.tags.map((tag) => `#${tag}`).join(' ')}</Prop>}
-        {memory.source && <Prop name={words.source}>{memory.source}</Prop>}
-        <Prop name={words.expires}>{memory.expiresAt ? dayAndTime(memory.expiresAt) : words.never}</Prop>
-        <Prop name={words.stored}>
+        </Property>
+        {memory.tags.length > 0 && (
+          <Property name={words.tagNames}>{memory.tags.map((tag) => `#${tag}`).join(' ')}</Property>
+        )}
+        {memory.source && <Property name={words.source}>{memory.source}</Property>}
+        <Property name={words.expires}>{memory.expiresAt ? dayAndTime(memory.expiresAt) : words.never}</Property>
+        <Property name={words.stored}>
           <When at={memory.createdAt} />
-        </Prop>
-        <Prop name={words.changed}>
+        </Property>
+        <Property name={words.changed}>
           <When at={memory.updatedAt} />
-        </Prop>
+        </Property>
         <Other name={words.supersedes} id={memory.supersedes} label={words.earlier} />
         <Other name={words.supersededBy} id={memory.supersededById} label={words.newer} />
       </dl>
@@ -109,9 +111,9 @@ function Side({ memory, children }: { memory: MemoryRead; children: ReactNode })
 
 const Other = ({ name, id, label }: { name: string; id: string | null; label: string }) =>
   id && (
-    <Prop name={name}>
+    <Property name={name}>
       <Link className="a" to="/memories/$id" params={{ id }}>
         {label}
       </Link>
-    </Prop>
+    </Property>
   )

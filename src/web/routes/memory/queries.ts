@@ -1,6 +1,6 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { MemoryCreate, MemoryPatch, MemoryRead } from '../../../features/memory/schema.ts'
-import { change, memories, ok } from '../../api.ts'
+import { memories, ok, writeOptions } from '../../api.ts'
 
 export const memoryQuery = (id: string) =>
   queryOptions({ queryKey: ['memory', id], queryFn: () => ok(memories.memories({ id }).get()) })
@@ -8,21 +8,21 @@ export const memoryQuery = (id: string) =>
 const refresh = (cache: ReturnType<typeof useQueryClient>) =>
   Promise.all([cache.invalidateQueries({ queryKey: ['memory'] }), cache.invalidateQueries({ queryKey: ['memories'] })])
 
-export function useChange(memory: MemoryRead) {
+export function useChangeMemory(memory: MemoryRead) {
   const cache = useQueryClient()
   const { queryKey } = memoryQuery(memory.id)
   return useMutation({
     scope: { id: memory.id },
     mutationFn: (patch: MemoryPatch) => {
       const version = cache.getQueryData(queryKey)?.version ?? memory.version
-      return ok(memories.memories({ id: memory.id }).patch(patch, change(version)))
+      return ok(memories.memories({ id: memory.id }).patch(patch, writeOptions(version)))
     },
     onSuccess: (after) => cache.setQueryData(queryKey, (now) => now && { ...now, ...after }),
     onSettled: () => refresh(cache),
   })
 }
 
-export function useSupersede(memory: MemoryRead) {
+export function useSupersedeMemory(memory: MemoryRead) {
   const cache = useQueryClient()
   const { scope, scopeId, id: supersedes } = memory
   return useMutation({
@@ -30,15 +30,15 @@ export function useSupersede(memory: MemoryRead) {
       key,
       ...fields
     }: Pick<MemoryCreate, 'content' | 'title' | 'tags' | 'importance'> & { key: string }) =>
-      ok(memories.memories.post({ ...fields, scope, scopeId, supersedes }, change(undefined, key))),
+      ok(memories.memories.post({ ...fields, scope, scopeId, supersedes }, writeOptions(undefined, key))),
     onSettled: () => refresh(cache),
   })
 }
 
-export function useRemove(memory: MemoryRead) {
+export function useRemoveMemory(memory: MemoryRead) {
   const cache = useQueryClient()
   return useMutation({
-    mutationFn: () => ok(memories.memories({ id: memory.id }).delete({}, change(memory.version))),
+    mutationFn: () => ok(memories.memories({ id: memory.id }).delete({}, writeOptions(memory.version))),
     onSuccess: () => cache.removeQueries({ queryKey: ['memory', memory.id] }),
     onSettled: () => cache.invalidateQueries({ queryKey: ['memories'] }),
   })

@@ -1,6 +1,6 @@
 /** An edit conflict: the lines of both texts, and the ways to resolve it. */
 import { useMemo } from 'react'
-import { linesOf, merged } from './merging.ts'
+import { conflictLines, mergeTexts } from './merge.ts'
 import { words } from './words.ts'
 
 interface Props {
@@ -11,8 +11,8 @@ interface Props {
   onSettle(text: string, edit: boolean): void
 }
 
-export function Conflict({ base, mine, theirs, onSettle }: Props) {
-  const lines = useMemo(() => linesOf(theirs, mine), [theirs, mine])
+export function NoteConflict({ base, mine, theirs, onSettle }: Props) {
+  const lines = useMemo(() => conflictLines(theirs, mine), [theirs, mine])
   return (
     <section className="sheet conflict" aria-label={words.conflict} role="alert">
       <header className="padh">
@@ -34,7 +34,7 @@ export function Conflict({ base, mine, theirs, onSettle }: Props) {
         <button type="button" className="btn" onClick={() => onSettle(theirs, false)}>
           {words.takeTheirs}
         </button>
-        <button type="button" className="btn quiet" onClick={() => onSettle(merged(base, mine, theirs), true)}>
+        <button type="button" className="btn quiet" onClick={() => onSettle(mergeTexts(base, mine, theirs), true)}>
           {words.merge}
         </button>
       </footer>

@@ -5,7 +5,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { Note, NoteRead } from '../../../features/notes/schema.ts'
-import { change, notes, ok } from '../../api.ts'
+import { notes, ok, writeOptions } from '../../api.ts'
 import { isProblem } from '../../problem.ts'
 import { noteQuery } from './queries.ts'
 
@@ -41,7 +41,7 @@ export function useDraft(note: NoteRead) {
     mutationFn: async () => {
       const { text, base } = latest.current
       if (text === base.content) return
-      const saved = await saveOn(note.id, text, base)
+      const saved = await saveNoteText(note.id, text, base)
       keep({ text: latest.current.text, base: { content: text, version: saved.version } })
       cache.setQueryData(noteQuery(note.id).queryKey, (now) => now && { ...now, ...saved })
     },
@@ -78,8 +78,8 @@ export function useDraft(note: NoteRead) {
 }
 
 /** Saves a text. A change of another field by someone else is no conflict: the text goes onto the newer version. */
-async function saveOn(id: string, content: string, base: Draft['base']): Promise<Note> {
-  const put = (version: number) => ok(notes.notes({ id }).put({ content }, change(version)))
+async function saveNoteText(id: string, content: string, base: Draft['base']): Promise<Note> {
+  const put = (version: number) => ok(notes.notes({ id }).put({ content }, writeOptions(version)))
   try {
     return await put(base.version)
   } catch (error) {

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { X } from 'lucide-react'
 import { ProblemBox } from '../../components/states.tsx'
-import { filesQuery, useRemoveFile } from './queries.ts'
+import { noteFilesQuery, useRemoveFile } from './queries.ts'
 import { words } from './words.ts'
 
 /** The files of a note, also those that its text no longer shows. */
-export function Files({ id, may }: { id: string; may: boolean }) {
-  const files = useQuery(filesQuery(id)).data ?? []
+export function NoteFiles({ id, may }: { id: string; may: boolean }) {
+  const files = useQuery(noteFilesQuery(id)).data ?? []
   const remove = useRemoveFile(id)
   if (files.length === 0) return null
   return (

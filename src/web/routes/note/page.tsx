@@ -3,17 +3,17 @@ import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo, useState } from 'react'
 import type { NoteRead } from '../../../features/notes/schema.ts'
-import { Kbd, useFootLeft } from '../../components/foot.tsx'
-import { asTitle, InlineEdit } from '../../components/inline-edit.tsx'
-import { Markdown } from '../../components/markdown.tsx'
+import { InlineEdit, titleLook } from '../../components/form/inline-edit.tsx'
 import { SaveError } from '../../components/states.tsx'
+import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
+import { Markdown } from '../../components/text/markdown.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { useKey } from '../../keys.ts'
+import { useKey } from '../../shortcuts.ts'
 import { hasDraft } from './draft.ts'
-import { linksQuery, noteQuery, useChange } from './queries.ts'
-import { Side } from './side.tsx'
+import { NoteEditor } from './note-editor.tsx'
+import { noteLinksQuery, noteQuery, useChangeNote } from './queries.ts'
+import { NoteSide } from './side.tsx'
 import { words } from './words.ts'
-import { Writing } from './writing.tsx'
 
 const route = getRouteApi('/inside/notes/$id')
 
@@ -34,16 +34,16 @@ export function NotePage() {
 function Body({ note }: { note: NoteRead }) {
   const { edit } = route.useSearch()
   const navigate = useNavigate()
-  const links = useQuery(linksQuery(note.id)).data
+  const links = useQuery(noteLinksQuery(note.id)).data
   const titles = useMemo(
     () => new Map(links?.mentions.map(({ id, title }) => [title.toLowerCase(), `/notes/${id}`])),
     [links],
   )
-  const change = useChange(note)
+  const change = useChangeNote(note)
   const may = note.can?.update === true
   const [isWriting, setWriting] = useState(may && (edit === true || hasDraft(note.id)))
   useKey('e', () => may && setWriting(true))
-  useFootLeft(keys)
+  useStatusBarLeft(keys)
   useCrumbs({ label: words.notes, to: '/notes' }, { label: note.title })
   const follow = useCallback((path: string) => void navigate({ to: path }), [navigate])
   const refused = change.error
@@ -58,7 +58,7 @@ function Body({ note }: { note: NoteRead }) {
               value={note.title}
               may={may}
               maxLength={200}
-              look={asTitle}
+              look={titleLook}
               around={(title) => <h1 className="h1 grow">{title}</h1>}
               onSave={(title) => change.mutate({ title })}
             />
@@ -70,12 +70,12 @@ function Body({ note }: { note: NoteRead }) {
           </header>
           {refused && <SaveError error={refused} conflict={words.metOther} />}
           {isWriting && may ? (
-            <Writing note={note} titles={titles} onDone={() => setWriting(false)} />
+            <NoteEditor note={note} titles={titles} onDone={() => setWriting(false)} />
           ) : (
             <Reading note={note} titles={titles} onFollow={follow} />
           )}
         </div>
-        <Side note={note} links={links} onChange={change.mutate} />
+        <NoteSide note={note} links={links} onChange={change.mutate} />
       </div>
     </section>
   )

@@ -1,28 +1,28 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { Attachment } from '../../../features/attachments/schema.ts'
 import type { NotePatch, NoteRead } from '../../../features/notes/schema.ts'
-import { attachments, change, notes, ok, search, sendFile } from '../../api.ts'
+import { attachments, notes, ok, search, sendFile, writeOptions } from '../../api.ts'
 import { useWrite } from '../../lib/data.ts'
 
 export const noteQuery = (id: string) =>
   queryOptions({ queryKey: ['note', id], queryFn: () => ok(notes.notes({ id }).get()) })
 
-export const linksQuery = (id: string) =>
+export const noteLinksQuery = (id: string) =>
   queryOptions({ queryKey: ['note', id, 'links'], queryFn: () => ok(notes.notes({ id }).links.get()) })
 
 /** Notes whose title begins like this, for what is typed behind `[[`. */
-export const notesLike = async (q: string) =>
+export const suggestNotes = async (q: string) =>
   (await ok(search.search.suggestions.get({ query: { q, kinds: 'note', limit: 8 } }))).items
 
 /** Changes fields other than the text, which are shown at once and go back if the server refuses. */
-export function useChange(note: NoteRead) {
+export function useChangeNote(note: NoteRead) {
   const cache = useQueryClient()
   const { queryKey } = noteQuery(note.id)
   return useMutation({
     scope: { id: `text of ${note.id}` },
     mutationFn: (patch: NotePatch) => {
       const version = cache.getQueryData(queryKey)?.version ?? note.version
-      return ok(notes.notes({ id: note.id }).put(patch, change(version)))
+      return ok(notes.notes({ id: note.id }).put(patch, writeOptions(version)))
     },
     onMutate: async (patch) => {
       await cache.cancelQueries({ queryKey })
@@ -42,24 +42,24 @@ export function useChange(note: NoteRead) {
 const refresh = (cache: ReturnType<typeof useQueryClient>) =>
   Promise.all([cache.invalidateQueries({ queryKey: ['note'] }), cache.invalidateQueries({ queryKey: ['notes'] })])
 
-export function useRemove(note: NoteRead) {
+export function useRemoveNote(note: NoteRead) {
   const cache = useQueryClient()
   return useMutation({
     // After a change that is on its way, and with the version that it returns: one's own change is no conflict.
     scope: { id: `text of ${note.id}` },
     mutationFn: () => {
       const version = cache.getQueryData(noteQuery(note.id).queryKey)?.version ?? note.version
-      return ok(notes.notes({ id: note.id }).delete({}, change(version)))
+      return ok(notes.notes({ id: note.id }).delete({}, writeOptions(version)))
     },
     onSuccess: () => cache.removeQueries({ queryKey: ['note', note.id] }),
     onSettled: () => cache.invalidateQueries({ queryKey: ['notes'] }),
   })
 }
 
-export const useRestore = (id: string) =>
-  useWrite(() => ok(notes.notes({ id }).restore.post({}, change())), ['note'], ['notes'])
+export const useRestoreNote = (id: string) =>
+  useWrite(() => ok(notes.notes({ id }).restore.post({}, writeOptions())), ['note'], ['notes'])
 
-export const filesQuery = (id: string) =>
+export const noteFilesQuery = (id: string) =>
   queryOptions({
     queryKey: ['note', id, 'files'],
     queryFn: async () =>
@@ -67,16 +67,19 @@ export const filesQuery = (id: string) =>
   })
 
 /** Stores a file of a note, and returns the Markdown that shows it. */
-export function useFile(id: string) {
+export function useAttachFile(id: string) {
   const cache = useQueryClient()
   return async (file: File): Promise<string> => {
     const query = new URLSearchParams({ kind: 'note', recordId: id, name: file.name })
     const { name, path, type: mediaType } = await sendFile<Attachment>(`/api/uploads?${query}`, file)
-    void cache.invalidateQueries({ queryKey: filesQuery(id).queryKey })
+    void cache.invalidateQueries({ queryKey: noteFilesQuery(id).queryKey })
     const label = name.replace(/[[\]\\]/g, '\\$&')
     return `${mediaType.startsWith('image/') ? '!' : ''}[${label}](${path})`
   }
 }
 
 export const useRemoveFile = (id: string) =>
-  useWrite((file: string) => ok(attachments.uploads({ id: file }).delete({}, change())), filesQuery(id).queryKey)
+  useWrite(
+    (file: string) => ok(attachments.uploads({ id: file }).delete({}, writeOptions())),
+    noteFilesQuery(id).queryKey,
+  )

@@ -2,16 +2,16 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useRouteContext } from '@tanstack/react-router'
 import { Globe, Lock, Pin, Trash2, Users } from 'lucide-react'
 import type { NoteLinks, NotePatch, NoteRead } from '../../../features/notes/schema.ts'
+import { membersQuery, projectsQuery } from '../../account/session.ts'
+import { Avatar } from '../../components/avatar.tsx'
 import { splitList } from '../../components/form/form.tsx'
-import { InlineEdit } from '../../components/inline-edit.tsx'
-import { Avatar } from '../../components/party.tsx'
-import { Prop } from '../../components/section.tsx'
+import { InlineEdit } from '../../components/form/inline-edit.tsx'
+import { Property } from '../../components/section.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { copyText } from '../../copy.ts'
-import { membersQuery, projectsQuery } from '../../session.ts'
-import { ago, dayAndTime } from '../../times.ts'
-import { Files } from './files.tsx'
-import { useRemove, useRestore } from './queries.ts'
+import { copyText } from '../../lib/clipboard.ts'
+import { ago, dayAndTime } from '../../lib/times.ts'
+import { NoteFiles } from './files.tsx'
+import { useRemoveNote, useRestoreNote } from './queries.ts'
 import { words } from './words.ts'
 
 interface Props {
@@ -20,39 +20,39 @@ interface Props {
   onChange(patch: NotePatch): void
 }
 
-export function Side({ note, links, onChange }: Props) {
+export function NoteSide({ note, links, onChange }: Props) {
   const { team } = useRouteContext({ from: '/inside' })
   const author = useQuery(membersQuery(team.id)).data?.find(({ id }) => id === note.createdById)
   const project = useQuery(projectsQuery(team.id)).data?.find(({ id }) => id === note.projectId)
   return (
     <aside aria-label={words.fields}>
       <dl>
-        <Prop name={words.seenBy}>
+        <Property name={words.seenBy}>
           <Seen scope={note.scope} />
-        </Prop>
+        </Property>
         {project && (
-          <Prop name={words.project}>
+          <Property name={words.project}>
             <Link className="cut" to="/projects/$slug" params={{ slug: project.slug }}>
               {project.name}
             </Link>
-          </Prop>
+          </Property>
         )}
         <Tags note={note} onChange={onChange} />
         {author && (
-          <Prop name={words.author}>
+          <Property name={words.author}>
             <Avatar party={{ type: 'user', id: author.id, name: author.name }} />
             {author.name}
-          </Prop>
+          </Property>
         )}
-        <Prop name={words.changed}>
+        <Property name={words.changed}>
           <time dateTime={note.updatedAt} title={dayAndTime(note.updatedAt)}>
             {ago(note.updatedAt)}
           </time>
           <span className="soft t12">{words.version(note.version)}</span>
-        </Prop>
+        </Property>
       </dl>
       <Acts note={note} onChange={onChange} />
-      <Files id={note.id} may={note.can?.update === true} />
+      <NoteFiles id={note.id} may={note.can?.update === true} />
       <Titles title={words.backlinks} notes={links?.backlinks ?? []} />
       <Titles title={words.mentions} notes={links?.mentions ?? []} />
     </aside>
@@ -94,7 +94,7 @@ function Tags({ note, onChange }: Omit<Props, 'links'>) {
   const value = note.tags.join(', ')
   if (value === '' && !may) return null
   return (
-    <Prop name={words.tags}>
+    <Property name={words.tags}>
       <InlineEdit
         label={words.tags}
         value={value}
@@ -105,7 +105,7 @@ function Tags({ note, onChange }: Omit<Props, 'links'>) {
       >
         {value === '' ? <span className="soft">{words.notSet}</span> : note.tags.map((tag) => `#${tag}`).join(' ')}
       </InlineEdit>
-    </Prop>
+    </Property>
   )
 }
 
@@ -149,8 +149,8 @@ function Acts({ note, onChange }: Omit<Props, 'links'>) {
 
 function Remove({ note }: { note: NoteRead }) {
   const navigate = useNavigate()
-  const remove = useRemove(note)
-  const restore = useRestore(note.id)
+  const remove = useRemoveNote(note)
+  const restore = useRestoreNote(note.id)
   const refused = (error: Error) => toast({ title: error.message, bad: true })
   const run = () =>
     restore.mutate(undefined, { onSuccess: () => toast({ title: words.restored(note.title) }), onError: refused })

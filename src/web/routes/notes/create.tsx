@@ -2,21 +2,21 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useRouteContext } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Scope } from '../../../records/scopes.ts'
-import { newKey } from '../../api.ts'
+import { projectsQuery } from '../../account/session.ts'
+import { newIdempotencyKey } from '../../api.ts'
 import { Field, Select } from '../../components/form/fields.tsx'
 import { FormDialog, type SentForm } from '../../components/form/form.tsx'
-import { projectsQuery } from '../../session.ts'
-import { useCreate } from './queries.ts'
-import { scopes } from './search.ts'
+import { useCreateNote } from './queries.ts'
+import { noteScopes } from './search.ts'
 import { words } from './words.ts'
 
 /** Creates an empty note and opens it for writing. */
-export function CreateDialog({ project, onClose }: { project: string | undefined; onClose(): void }) {
+export function CreateNoteDialog({ project, onClose }: { project: string | undefined; onClose(): void }) {
   const { team } = useRouteContext({ from: '/inside' })
   const projects = useQuery(projectsQuery(team.id)).data ?? []
   const navigate = useNavigate()
-  const [key] = useState(newKey)
-  const create = useCreate()
+  const [key] = useState(newIdempotencyKey)
+  const create = useCreateNote()
   const save = (form: SentForm) => {
     const projectId = form.text('project')
     const scope = form.text('scope') as Scope
@@ -52,7 +52,7 @@ export function CreateDialog({ project, onClose }: { project: string | undefined
         label={words.whose}
         name="scope"
         defaultValue="team"
-        options={scopes.map((scope) => ({ value: scope, label: words.scopes[scope] }))}
+        options={noteScopes.map((scope) => ({ value: scope, label: words.scopes[scope] }))}
       />
     </FormDialog>
   )

@@ -3,11 +3,11 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import { Globe, Lock, Pin } from 'lucide-react'
 import type { NoteItem } from '../../../features/notes/schema.ts'
-import { Avatar } from '../../components/party.tsx'
-import { byProject, choices, RecordList } from '../../components/record-list.tsx'
-import { membersQuery, projectsQuery } from '../../session.ts'
-import { ago, dayAndTime } from '../../times.ts'
-import { CreateDialog } from './create.tsx'
+import { membersQuery, projectsQuery } from '../../account/session.ts'
+import { Avatar } from '../../components/avatar.tsx'
+import { filterChoices, projectFilter, RecordList } from '../../components/list/record-list.tsx'
+import { ago, dayAndTime } from '../../lib/times.ts'
+import { CreateNoteDialog } from './create.tsx'
 import { notesQuery } from './queries.ts'
 import { words } from './words.ts'
 
@@ -25,14 +25,14 @@ export function NotesPage() {
       words={{ ...words, create: words.newNote }}
       found={found}
       filters={[
-        { name: 'scope', label: words.who, values: choices(words.scopes), chosen: search.scope },
-        byProject(words.project, projects, search.project),
+        { name: 'scope', label: words.who, values: filterChoices(words.scopes), chosen: search.scope },
+        projectFilter(words.project, projects, search.project),
         { name: 'tag', label: words.tag, values: [], chosen: search.tag },
       ]}
       q={search.q}
       onNarrow={narrow}
       may={found.data?.pages[0]?.can?.create === true}
-      create={(close) => <CreateDialog project={search.project} onClose={close} />}
+      create={(close) => <CreateNoteDialog project={search.project} onClose={close} />}
       size={52}
       row={(note) => <Row note={note} onTag={(tag) => narrow({ tag })} />}
     />

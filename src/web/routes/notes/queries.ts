@@ -1,6 +1,6 @@
 import { infiniteQueryOptions } from '@tanstack/react-query'
 import type { NoteCreate } from '../../../features/notes/schema.ts'
-import { change, notes, ok } from '../../api.ts'
+import { notes, ok, writeOptions } from '../../api.ts'
 import { useWrite } from '../../lib/data.ts'
 import type { NoteSearch } from './search.ts'
 
@@ -44,8 +44,8 @@ export const notesQuery = (team: string, { q, tag, scope, project }: NoteSearch)
   })
 }
 
-export const useCreate = () =>
+export const useCreateNote = () =>
   useWrite(
-    ({ key, ...note }: NoteCreate & { key: string }) => ok(notes.notes.post(note, change(undefined, key))),
+    ({ key, ...note }: NoteCreate & { key: string }) => ok(notes.notes.post(note, writeOptions(undefined, key))),
     ['notes'],
   )

@@ -1,6 +1,6 @@
 import type { Scope } from '../../../records/scopes.ts'
 
-export const scopes = ['personal', 'team', 'public'] as const satisfies readonly Scope[]
+export const noteScopes = ['personal', 'team', 'public'] as const satisfies readonly Scope[]
 
 /** The query of the page, as its address has it. */
 export interface NoteSearch {
@@ -16,6 +16,6 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 export const noteSearch = ({ q, tag, scope, project }: Record<string, unknown>): NoteSearch => ({
   ...(isText(q) && { q }),
   ...(isText(tag) && { tag }),
-  ...(scopes.includes(scope as Scope) && { scope: scope as Scope }),
+  ...(noteScopes.includes(scope as Scope) && { scope: scope as Scope }),
   ...(isText(project) && { project }),
 })

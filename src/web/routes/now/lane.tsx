@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router'
 import { Hand, TriangleAlert } from 'lucide-react'
 import type { Lane } from '../../../features/now/schema.ts'
+import { Avatar, LeaseRing } from '../../components/avatar.tsx'
+import { EventTimeline, type TimeSpan } from '../../components/chart/event-timeline.tsx'
 import { StatusGlyph } from '../../components/glyphs.tsx'
-import { Avatar, LeaseRing } from '../../components/party.tsx'
-import { type Span, Staff } from '../../components/staff.tsx'
-import { ago, clockTime, lastCall, minutesUntil, shareLeft } from '../../times.ts'
+import { ago, clockTime, lastCallLabel, minutesUntil, shareLeft } from '../../lib/times.ts'
 import { statusNames } from '../../words.ts'
-import type { Act } from './queries.ts'
+import type { LaneAct } from './queries.ts'
 import { words } from './words.ts'
 
 interface Props {
@@ -15,11 +15,11 @@ interface Props {
   under: boolean
   you: boolean
   chosen: boolean
-  span: Span
+  span: TimeSpan
   now: number
   busy: boolean
   onChoose(): void
-  onAct(act: Exclude<Act, object>): void
+  onAct(act: Exclude<LaneAct, object>): void
   onAsk(): void
 }
 
@@ -72,7 +72,7 @@ export function LaneRow({ lane, under, you, chosen, span, now, busy, onChoose, o
         </div>
       </div>
       <div className="strip">
-        <LaneStaff lane={lane} span={span} now={now} />
+        <LaneTimeline lane={lane} span={span} now={now} />
       </div>
       <div className="side-r">
         <Clocks lane={lane} now={now} />
@@ -82,7 +82,7 @@ export function LaneRow({ lane, under, you, chosen, span, now, busy, onChoose, o
   )
 }
 
-function LaneStaff({ lane, span, now }: Pick<Props, 'lane' | 'span' | 'now'>) {
+function LaneTimeline({ lane, span, now }: Pick<Props, 'lane' | 'span' | 'now'>) {
   const { party, lease, stalled, lastChangeAt, marks } = lane
   const quietSince = Date.parse(lastChangeAt ?? lease?.since ?? '')
   const quiet = Math.floor((now - quietSince) / 60_000)
@@ -97,7 +97,7 @@ function LaneStaff({ lane, span, now }: Pick<Props, 'lane' | 'span' | 'now'>) {
       ? words.staffHeld(marks.length, minutesUntil(lease.expiresAt, now))
       : words.staff(marks.length, party.name)
   return (
-    <Staff
+    <EventTimeline
       span={span}
       name={name}
       now={now}
@@ -118,7 +118,7 @@ function Clocks({ lane, now }: Pick<Props, 'lane' | 'now'>) {
   const round = party.type === 'user' ? ' round' : ''
   return (
     <>
-      {lease && <span className={`clock${round}`}>{words.lastCall(lastCall(lease.lastSeenAt, now))}</span>}
+      {lease && <span className={`clock${round}`}>{words.lastCall(lastCallLabel(lease.lastSeenAt, now))}</span>}
       {lastChangeAt ? (
         <span className={`clock change${round}${stalled ? ' late' : ''}`}>
           {words.lastChange(ago(lastChangeAt, now))}

@@ -3,16 +3,16 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate, useRouteContext } from '@tanstack/react-router'
 import { Suspense, useEffect, useState } from 'react'
 import type { Lane, Now } from '../../../features/now/schema.ts'
-import { Kbd, useFootLeft } from '../../components/foot.tsx'
+import { TimeAxis, type TimeSpan } from '../../components/chart/event-timeline.tsx'
 import { StatusGlyph } from '../../components/glyphs.tsx'
-import { type Span, TimeAxis } from '../../components/staff.tsx'
-import { Empty, LoadStatus, ProblemBox } from '../../components/states.tsx'
-import { useCommands } from '../../keys.ts'
-import { lazy } from '../../lazy.ts'
-import { clockTime } from '../../times.ts'
+import { EmptyState, LoadStatus, ProblemBox } from '../../components/states.tsx'
+import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
+import { lazy } from '../../lib/lazy.ts'
+import { clockTime } from '../../lib/times.ts'
+import { useCommands } from '../../shortcuts.ts'
 import { statusNames } from '../../words.ts'
 import { LaneRow } from './lane.tsx'
-import { nowQuery, useAct } from './queries.ts'
+import { nowQuery, useLaneAct } from './queries.ts'
 import type { Hours } from './search.ts'
 import { words } from './words.ts'
 
@@ -21,7 +21,7 @@ const HOUR = 3_600_000
 /** How much of the time to come is shown, for leases: less of a long span. */
 const AHEAD: Record<Hours, number> = { '2': 0.5 * HOUR, '8': HOUR, '24': 2 * HOUR }
 
-const Ask = lazy(async () => ({ default: (await import('./ask.tsx')).Ask }))
+const Ask = lazy(async () => ({ default: (await import('./comment-dialog.tsx')).CommentDialog }))
 const footKeys = (
   <>
     <span className="row">
@@ -49,7 +49,7 @@ export function NowPage() {
   const { team } = useRouteContext({ from: '/inside' })
   const { hours = '2' } = route.useSearch()
   const { data, error } = useQuery(nowQuery(team.id, hours))
-  useFootLeft(footKeys)
+  useStatusBarLeft(footKeys)
   return (
     <>
       <ViewBar data={data} hours={hours} />
@@ -116,18 +116,18 @@ function useServerTime({ at, loadedAt }: { at: string; loadedAt: number }): numb
 function Lanes({ data, hours }: { data: Now & { loadedAt: number }; hours: Hours }) {
   const { me } = useRouteContext({ from: '/inside' })
   const now = useServerTime(data)
-  const act = useAct()
+  const act = useLaneAct()
   const [chosen, setChosen] = useState<string>()
   const [asked, setAsked] = useState<Lane>()
   const { lanes } = data
   useLaneKeys(lanes, chosen, setChosen, { me: me.id, act: act.mutate, ask: setAsked })
-  const span: Span = { from: now - Number(hours) * HOUR, until: now + AHEAD[hours] }
+  const span: TimeSpan = { from: now - Number(hours) * HOUR, until: now + AHEAD[hours] }
   if (lanes.length === 0 && data.ready.length === 0)
     return (
-      <Empty title={words.none}>
+      <EmptyState title={words.none}>
         <p className="soft">{words.noneText}</p>
         <code className="code">{words.command}</code>
-      </Empty>
+      </EmptyState>
     )
   return (
     <>
@@ -175,7 +175,7 @@ function Lanes({ data, hours }: { data: Now & { loadedAt: number }; hours: Hours
 
 interface Doing {
   me: string
-  act: ReturnType<typeof useAct>['mutate']
+  act: ReturnType<typeof useLaneAct>['mutate']
   ask(lane: Lane): void
 }
 

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { Lane } from '../../../features/now/schema.ts'
-import { change, now, ok, tasks } from '../../api.ts'
+import { now, ok, tasks, writeOptions } from '../../api.ts'
 import { useWrite } from '../../lib/data.ts'
 import type { Hours } from './search.ts'
 
@@ -14,20 +14,20 @@ export const nowQuery = (team: string, hours: Hours) =>
     refetchInterval: ASK_EVERY,
   })
 
-export type Act = 'take' | 'release' | { comment: string }
+export type LaneAct = 'take' | 'release' | { comment: string }
 
 /** Taking over assigns the task to oneself, which moves the lease. */
-export const useAct = () =>
+export const useLaneAct = () =>
   useWrite(
-    async ({ lane, act }: { lane: Lane; act: Act }): Promise<void> => {
+    async ({ lane, act }: { lane: Lane; act: LaneAct }): Promise<void> => {
       if (!lane.task) return
       const one = tasks.tasks({ id: lane.task.id })
       await ok<unknown>(
         act === 'take'
-          ? one.patch({ assignee: 'me' }, change())
+          ? one.patch({ assignee: 'me' }, writeOptions())
           : act === 'release'
-            ? one.release.post({}, change())
-            : one.comments.post({ body: act.comment }, change()),
+            ? one.release.post({}, writeOptions())
+            : one.comments.post({ body: act.comment }, writeOptions()),
       )
     },
     ['now'],

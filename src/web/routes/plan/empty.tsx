@@ -1,17 +1,17 @@
 import type { ReactNode } from 'react'
 import { CopyLine } from '../../components/copy-line.tsx'
-import { Empty } from '../../components/states.tsx'
+import { EmptyState } from '../../components/states.tsx'
 import { words } from './words.ts'
 
-export const Nothing = ({ projectKey, children }: { projectKey: string; children: ReactNode }) => (
+export const EmptyPlan = ({ projectKey, children }: { projectKey: string; children: ReactNode }) => (
   <div className="scroll">
-    <Empty title={words.none}>
+    <EmptyState title={words.none}>
       <p className="soft">{words.noneText}</p>
       <div className="row voidact">{children}</div>
       <div className="sheet ways">
         <CopyLine label={words.say} text={words.sayText(projectKey)} say />
         <CopyLine label={words.terminal} text={words.command(projectKey)} />
       </div>
-    </Empty>
+    </EmptyState>
   </div>
 )

@@ -1,12 +1,12 @@
 /** The plan as rows, and what moving one does to it. */
 import type { Tree, TreeEpic, TreeStory, TreeTask } from '../../../features/planning/schema.ts'
-import type { Party } from '../../../records/party.ts'
-import type { Status } from '../../../records/work.ts'
+import type { Status } from '../../../records/task-states.ts'
+import type { UserOrAgent } from '../../../records/user-or-agent.ts'
 
-export type Kind = 'epic' | 'story' | 'task'
+export type PlanKind = 'epic' | 'story' | 'task'
 
-export interface Entry {
-  kind: Kind
+export interface PlanEntry {
+  kind: PlanKind
   id: string
   version: number
   title: string
@@ -24,7 +24,7 @@ export interface Entry {
   agents: number
   key?: string
   estimate?: number | null
-  assignee?: Party | null
+  assignee?: UserOrAgent | null
   lease?: TreeTask['lease']
 }
 
@@ -34,7 +34,7 @@ const counts = (tasks: readonly TreeTask[]) => {
   return { all: counted.length, done: done.length, agents: done.filter(({ byAgent }) => byAgent).length }
 }
 
-const ofTask = (task: TreeTask, level: number, parent: string | null): Entry => ({
+const taskEntry = (task: TreeTask, level: number, parent: string | null): PlanEntry => ({
   ...task,
   kind: 'task',
   level,
@@ -47,8 +47,8 @@ const ofTask = (task: TreeTask, level: number, parent: string | null): Entry => 
 })
 
 /** Returns the rows that are shown: everything but what is in entries that are closed. */
-export function rowsOf({ epics, tasks }: Tree, closed: ReadonlySet<string>): Entry[] {
-  const rows: Entry[] = []
+export function planRows({ epics, tasks }: Tree, closed: ReadonlySet<string>): PlanEntry[] {
+  const rows: PlanEntry[] = []
   for (const epic of epics) {
     const isOpen = !closed.has(epic.id)
     const inside = counts(epic.stories.flatMap((story) => story.tasks))
@@ -58,14 +58,14 @@ export function rowsOf({ epics, tasks }: Tree, closed: ReadonlySet<string>): Ent
       const expanded = !closed.has(story.id)
       const own = counts(story.tasks)
       rows.push({ ...story, ...own, kind: 'story', level: 2, parent: epic.id, epicId: epic.id, expanded })
-      if (expanded) rows.push(...story.tasks.map((task) => ofTask(task, 3, story.id)))
+      if (expanded) rows.push(...story.tasks.map((task) => taskEntry(task, 3, story.id)))
     }
   }
-  return [...rows, ...tasks.map((task) => ofTask(task, 1, null))]
+  return [...rows, ...tasks.map((task) => taskEntry(task, 1, null))]
 }
 
-export interface Move {
-  entry: Entry
+export interface PlanMove {
+  entry: PlanEntry
   /** Where it goes: the id of an epic or a story; null: directly into the project. */
   to: string | null
   /** The sibling above its new place; null: first. */
@@ -75,7 +75,7 @@ export interface Move {
 type Node = TreeEpic | TreeStory | TreeTask
 
 /** Returns the lists that an entry of this kind can be in, in the order of the plan. */
-function containers(tree: Tree, kind: Kind): { id: string | null; items: readonly Node[] }[] {
+function containers(tree: Tree, kind: PlanKind): { id: string | null; items: readonly Node[] }[] {
   if (kind === 'epic') return [{ id: null, items: tree.epics }]
   if (kind === 'story') return tree.epics.map(({ id, stories }) => ({ id, items: stories }))
   const inStories = tree.epics.flatMap(({ stories }) => stories.map(({ id, tasks }) => ({ id, items: tasks })))
@@ -83,7 +83,7 @@ function containers(tree: Tree, kind: Kind): { id: string | null; items: readonl
 }
 
 /** Returns the move one step up or down: past its neighbour, or into the next story or epic. */
-export function stepped(tree: Tree, entry: Entry, step: -1 | 1): Move | undefined {
+export function stepMove(tree: Tree, entry: PlanEntry, step: -1 | 1): PlanMove | undefined {
   const all = containers(tree, entry.kind)
   const at = all.findIndex(({ id }) => id === entry.parent)
   const items = all[at]?.items ?? []
@@ -98,7 +98,12 @@ export function stepped(tree: Tree, entry: Entry, step: -1 | 1): Move | undefine
 }
 
 /** Returns the move that dropping one entry on another makes: beside one of its kind, or into what it can be in. */
-export function dropped(tree: Tree, entry: Entry, on: Entry, edge: 'top' | 'bottom' | null): Move | undefined {
+export function dropMove(
+  tree: Tree,
+  entry: PlanEntry,
+  on: PlanEntry,
+  edge: 'top' | 'bottom' | null,
+): PlanMove | undefined {
   if (on.id === entry.id) return undefined
   const list = containers(tree, entry.kind).find(({ id }) => id === (on.kind === entry.kind ? on.parent : on.id))
   if (!list) return undefined
@@ -109,36 +114,36 @@ export function dropped(tree: Tree, entry: Entry, on: Entry, edge: 'top' | 'bott
   return { entry, to: list.id, after: above?.id ?? null }
 }
 
-const placed = <T extends Node>(items: readonly T[], node: T, after: string | null): T[] => {
+const insertAfter = <T extends Node>(items: readonly T[], node: T, after: string | null): T[] => {
   const others = items.filter(({ id }) => id !== node.id)
   const place = after === null ? 0 : others.findIndex(({ id }) => id === after) + 1
   return [...others.slice(0, place), node, ...others.slice(place)]
 }
 
 /** Returns the plan as it is after the move. */
-export function moved(tree: Tree, { entry: { id, kind }, to, after }: Move): Tree {
+export function movePlanEntry(tree: Tree, { entry: { id, kind }, to, after }: PlanMove): Tree {
   if (kind === 'epic') {
     const epic = tree.epics.find((one) => one.id === id)
-    return epic ? { ...tree, epics: placed(tree.epics, epic, after) } : tree
+    return epic ? { ...tree, epics: insertAfter(tree.epics, epic, after) } : tree
   }
   if (kind === 'story') {
     const story = tree.epics.flatMap(({ stories }) => stories).find((one) => one.id === id)
     if (!story) return tree
     const epics = tree.epics.map((epic) => ({
       ...epic,
-      stories: epic.id === to ? placed(epic.stories, story, after) : epic.stories.filter((one) => one.id !== id),
+      stories: epic.id === to ? insertAfter(epic.stories, story, after) : epic.stories.filter((one) => one.id !== id),
     }))
     return { ...tree, epics }
   }
-  return movedTask(tree, id, to, after)
+  return moveTaskEntry(tree, id, to, after)
 }
 
-function movedTask(tree: Tree, id: string, to: string | null, after: string | null): Tree {
+function moveTaskEntry(tree: Tree, id: string, to: string | null, after: string | null): Tree {
   const all = [...tree.epics.flatMap(({ stories }) => stories.flatMap(({ tasks }) => tasks)), ...tree.tasks]
   const task = all.find((one) => one.id === id)
   if (!task) return tree
   const within = (own: string | null, tasks: TreeTask[]) =>
-    own === to ? placed(tasks, task, after) : tasks.filter((one) => one.id !== id)
+    own === to ? insertAfter(tasks, task, after) : tasks.filter((one) => one.id !== id)
   return {
     ...tree,
     tasks: within(null, tree.tasks),
@@ -150,7 +155,7 @@ function movedTask(tree: Tree, id: string, to: string | null, after: string | nu
 }
 
 /** Returns the plan with other fields in one of its entries. */
-export function withFields(tree: Tree, id: string, fields: Partial<Pick<Entry, 'title' | 'version'>>): Tree {
+export function setEntryFields(tree: Tree, id: string, fields: Partial<Pick<PlanEntry, 'title' | 'version'>>): Tree {
   const set = <T extends Node>(node: T): T => (node.id === id ? { ...node, ...fields } : node)
   return {
     ...tree,

@@ -1,19 +1,19 @@
 import { useState } from 'react'
 import type { PlanCreate } from '../../../features/planning/schema.ts'
-import { newKey } from '../../api.ts'
-import { Dialog } from '../../components/dialog.tsx'
+import { newIdempotencyKey } from '../../api.ts'
+import { Dialog } from '../../components/form/dialog.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { planOf, sizeOf } from './outline.ts'
-import { usePlan } from './queries.ts'
+import { parseOutline, planSize } from './outline.ts'
+import { useCreatePlan } from './queries.ts'
 import { words } from './words.ts'
 
 /** Shows what an outline would create before it does. */
 export default function OutlineDialog({ slug, onClose }: { slug: string; onClose(): void }) {
   const [text, setText] = useState('')
-  const [once] = useState(newKey)
-  const create = usePlan(slug)
-  const plan = planOf(text)
-  const { epics, stories, tasks } = sizeOf(plan)
+  const [once] = useState(newIdempotencyKey)
+  const create = useCreatePlan(slug)
+  const plan = parseOutline(text)
+  const { epics, stories, tasks } = planSize(plan)
   return (
     <Dialog title={words.outline.title} open onClose={onClose}>
       <form

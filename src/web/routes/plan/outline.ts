@@ -33,7 +33,7 @@ function linesOf(text: string): Line[] {
 }
 
 /** Returns what the outline would create. What is deeper than a task is a task of the same story. */
-export function planOf(text: string): PlanCreate {
+export function parseOutline(text: string): PlanCreate {
   const epics: { title: string; stories: { title: string; tasks: { title: string }[] }[] }[] = []
   for (const { depth, title } of linesOf(text)) {
     const epic = epics.at(-1)
@@ -45,7 +45,7 @@ export function planOf(text: string): PlanCreate {
   return { epics }
 }
 
-export function sizeOf({ epics }: PlanCreate): { epics: number; stories: number; tasks: number } {
+export function planSize({ epics }: PlanCreate): { epics: number; stories: number; tasks: number } {
   const stories = epics.flatMap((epic) => epic.stories ?? [])
   return { epics: epics.length, stories: stories.length, tasks: stories.flatMap((story) => story.tasks ?? []).length }
 }

@@ -4,21 +4,21 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { ClipboardPaste, Plus } from 'lucide-react'
 import { type ReactNode, Suspense, useMemo, useState } from 'react'
 import type { Tree } from '../../../features/planning/schema.ts'
-import { Kbd, useFootLeft, useSetFoot } from '../../components/foot.tsx'
+import { Kbd, useSetStatusBar, useStatusBarLeft } from '../../components/status-bar.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { useKey } from '../../keys.ts'
-import { lazy } from '../../lazy.ts'
+import { lazy } from '../../lib/lazy.ts'
+import { useKey } from '../../shortcuts.ts'
 import { words as common } from '../../words.ts'
 import { projectQuery } from '../project/queries.ts'
-import { AddForm, type Adding } from './adding.tsx'
-import { Nothing } from './empty.tsx'
-import { type Entry, type Move, rowsOf } from './model.ts'
-import { treeQuery, useChange, useRemove } from './queries.ts'
+import { AddEntryForm, type EntryPlace } from './add-form.tsx'
+import { EmptyPlan } from './empty.tsx'
+import { type PlanEntry, type PlanMove, planRows } from './model.ts'
+import { treeQuery, useChangePlan, useRemoveEntry } from './queries.ts'
 import { PlanTree } from './tree.tsx'
 import { words } from './words.ts'
 
-const About = lazy(() => import('./about.tsx'))
+const About = lazy(() => import('./subject.tsx'))
 const OutlineDialog = lazy(() => import('./outline-dialog.tsx'))
 const TaskPanel = lazy(async () => ({ default: (await import('../task/panel.tsx')).TaskPanel }))
 
@@ -44,17 +44,17 @@ export function PlanPage() {
   const tree = useSuspenseQuery(treeQuery(slug)).data
   const may = project.can?.write === true
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set())
-  const rows = useMemo(() => rowsOf(tree, closed), [tree, closed])
-  const [adding, setAdding] = useState<Adding>()
+  const rows = useMemo(() => planRows(tree, closed), [tree, closed])
+  const [adding, setAdding] = useState<EntryPlace>()
   const [pasting, setPasting] = useState(false)
-  const acts = useActs(slug)
-  useNamed(project, tree, epicId, storyId)
+  const acts = usePlanActions(slug)
+  usePlanCrumbs(project, tree, epicId, storyId)
   useKey('Escape', () => show(undefined))
   useKey('c', () => may && setAdding({ kind: 'epic', parent: null, epicId: null, to: project.name }), {
     label: words.newEpic,
   })
-  useFootLeft(keysOfPlan)
-  const toggle = ({ id }: Entry, isOpen: boolean) =>
+  useStatusBarLeft(keysOfPlan)
+  const toggle = ({ id }: PlanEntry, isOpen: boolean) =>
     setClosed((before) => new Set(isOpen ? [...before].filter((one) => one !== id) : [...before, id]))
   const buttons = may && (
     <>
@@ -82,9 +82,9 @@ export function PlanPage() {
           <About slug={slug} epicId={epicId} storyId={storyId} />
         </Suspense>
       )}
-      {adding && <AddForm slug={slug} adding={adding} onClose={() => setAdding(undefined)} />}
+      {adding && <AddEntryForm slug={slug} adding={adding} onClose={() => setAdding(undefined)} />}
       {rows.length === 0 ? (
-        <Nothing projectKey={project.key}>{buttons}</Nothing>
+        <EmptyPlan projectKey={project.key}>{buttons}</EmptyPlan>
       ) : (
         <PlanTree
           slug={slug}
@@ -139,7 +139,7 @@ const Bar = ({ project: { name, stats }, isShown, children }: BarProps) => (
 )
 
 /** Names the epic or story that the address names, as part of the plan. */
-function useNamed(
+function usePlanCrumbs(
   { name, slug }: { name: string; slug: string },
   { epics }: Tree,
   epicId: string | undefined,
@@ -156,26 +156,26 @@ function useNamed(
 }
 
 /** The actions on entries. Each is named in the status bar, and a deletion can be undone. */
-function useActs(slug: string) {
-  const set = useSetFoot()
-  const { mutate } = useChange(slug, (entry, error) => {
+function usePlanActions(slug: string) {
+  const set = useSetStatusBar()
+  const { mutate } = useChangePlan(slug, (entry, error) => {
     set({ right: words.movedBack(entry.title) })
     toast({ title: words.movedBack(entry.title), text: error.message, bad: true })
   })
-  const { remove, restore } = useRemove(slug)
-  const undo = (entry: Entry) =>
+  const { remove, restore } = useRemoveEntry(slug)
+  const undo = (entry: PlanEntry) =>
     restore.mutate(entry, {
       onSuccess: () => toast({ title: words.restored(entry.title) }),
       onError: (error) => toast({ title: entry.title, text: error.message, bad: true }),
     })
   return {
-    onMove: (move: Move) => {
+    onMove: (move: PlanMove) => {
       set({ right: words.moved(move.entry.title) })
       const { entry, to, after } = move
       mutate({ entry, move, fields: { to, after } })
     },
-    onRename: (entry: Entry, title: string) => mutate({ entry, fields: { title } }),
-    onRemove: (entry: Entry) =>
+    onRename: (entry: PlanEntry, title: string) => mutate({ entry, fields: { title } }),
+    onRemove: (entry: PlanEntry) =>
       remove.mutate(entry, {
         onSuccess: () =>
           toast({ title: words.removed(entry.title), action: { label: common.undo, run: () => undo(entry) } }),

@@ -1,15 +1,15 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { PlanCreate } from '../../../features/planning/schema.ts'
 import type { Epic } from '../../../features/stories/schema.ts'
-import { change, ok, planning, restoreAt, stories, tasks } from '../../api.ts'
+import { ok, planning, restoreAt, stories, tasks, writeOptions } from '../../api.ts'
 import { useWrite } from '../../lib/data.ts'
-import { type Entry, type Kind, type Move, moved, withFields } from './model.ts'
+import { movePlanEntry, type PlanEntry, type PlanKind, type PlanMove, setEntryFields } from './model.ts'
 
 export const treeQuery = (slug: string) =>
   queryOptions({ queryKey: ['plan', slug], queryFn: () => ok(planning.projects({ slug }).tree.get()) })
 
 /** The epic or story that the address names, with its text. */
-export const aboutQuery = (slug: string, epicId: string, storyId?: string) =>
+export const planSubjectQuery = (slug: string, epicId: string, storyId?: string) =>
   queryOptions({
     queryKey: ['plan', slug, epicId, storyId],
     queryFn: (): Promise<Epic> => {
@@ -19,7 +19,7 @@ export const aboutQuery = (slug: string, epicId: string, storyId?: string) =>
   })
 
 /** Where an entry is kept, below /api. */
-const pathOf = (slug: string, { kind, id, epicId }: Entry): string => {
+const pathOf = (slug: string, { kind, id, epicId }: PlanEntry): string => {
   const project = `/projects/${encodeURIComponent(slug)}`
   if (kind === 'task') return `/tasks/${id}`
   return kind === 'epic' ? `${project}/epics/${id}` : `${project}/epics/${epicId}/stories/${id}`
@@ -28,8 +28,8 @@ const pathOf = (slug: string, { kind, id, epicId }: Entry): string => {
 type Fields = { title?: string; after?: string | null; to?: string | null }
 
 /** Writes fields of an entry. `to` moves it into another epic or story. */
-function write(slug: string, { kind, id, epicId, parent }: Entry, { to, ...fields }: Fields, version: number) {
-  const how = change(version)
+function writeEntry(slug: string, { kind, id, epicId, parent }: PlanEntry, { to, ...fields }: Fields, version: number) {
+  const how = writeOptions(version)
   const isMoved = to !== undefined && to !== parent
   if (kind === 'task') return ok(tasks.tasks({ id }).patch({ ...fields, ...(isMoved && { storyId: to }) }, how))
   const epics = stories.projects({ slug }).epics
@@ -39,13 +39,13 @@ function write(slug: string, { kind, id, epicId, parent }: Entry, { to, ...field
 }
 
 interface Change {
-  entry: Entry
+  entry: PlanEntry
   fields: Fields
-  move?: Move
+  move?: PlanMove
 }
 
 /** Changes the plan at once, and takes the change back if the server refuses it. */
-export function useChange(slug: string, refused: (entry: Entry, error: Error) => void) {
+export function useChangePlan(slug: string, refused: (entry: PlanEntry, error: Error) => void) {
   const cache = useQueryClient()
   const { queryKey } = treeQuery(slug)
   const mutationKey = ['plan', slug]
@@ -54,17 +54,18 @@ export function useChange(slug: string, refused: (entry: Entry, error: Error) =>
     mutationKey,
     scope: { id: `plan ${slug}` },
     mutationFn: async ({ entry, fields }: Change) =>
-      write(slug, entry, fields, versions.get(entry.id) ?? entry.version),
+      writeEntry(slug, entry, fields, versions.get(entry.id) ?? entry.version),
     onMutate: async ({ entry, fields: { title }, move }) => {
       await cache.cancelQueries({ queryKey })
       const before = cache.getQueryData(queryKey)
-      const shown = before && (move ? moved(before, move) : withFields(before, entry.id, title ? { title } : {}))
+      const shown =
+        before && (move ? movePlanEntry(before, move) : setEntryFields(before, entry.id, title ? { title } : {}))
       if (shown) cache.setQueryData(queryKey, shown)
       return { before }
     },
     onSuccess: ({ id, version }) => {
       versions.set(id, version)
-      cache.setQueryData(queryKey, (tree) => tree && withFields(tree, id, { version }))
+      cache.setQueryData(queryKey, (tree) => tree && setEntryFields(tree, id, { version }))
     },
     onError: (error, { entry }, context) => {
       if (context?.before) cache.setQueryData(queryKey, context.before)
@@ -81,28 +82,28 @@ export function useChange(slug: string, refused: (entry: Entry, error: Error) =>
 /** Versions that changes returned which are not in what was loaded yet. */
 const versions = new Map<string, number>()
 
-interface Addition {
-  kind: Kind
+interface NewEntry {
+  kind: PlanKind
   title: string
   parent: string | null
   epicId: string | null
 }
 
-export const useAdd = (slug: string) =>
-  useWrite(async ({ kind, title, parent, epicId }: Addition): Promise<void> => {
-    const how = change()
+export const useAddEntry = (slug: string) =>
+  useWrite(async ({ kind, title, parent, epicId }: NewEntry): Promise<void> => {
+    const how = writeOptions()
     const epics = stories.projects({ slug }).epics
     if (kind === 'epic') await ok(epics.post({ title }, how))
     else if (kind === 'story') await ok(epics({ epicId: epicId as string }).stories.post({ title }, how))
     else await ok(tasks.projects({ slug }).tasks.post({ title, ...(parent && { storyId: parent }) }, how))
   }, treeQuery(slug).queryKey)
 
-export function useRemove(slug: string) {
+export function useRemoveEntry(slug: string) {
   const cache = useQueryClient()
   const settled = () => cache.invalidateQueries({ queryKey: treeQuery(slug).queryKey })
   const remove = useMutation({
-    mutationFn: async (entry: Entry): Promise<void> => {
-      const how = change(entry.version)
+    mutationFn: async (entry: PlanEntry): Promise<void> => {
+      const how = writeOptions(entry.version)
       const epics = planning.projects({ slug }).epics
       if (entry.kind === 'task') await ok(tasks.tasks({ id: entry.id }).delete(undefined, how))
       else if (entry.kind === 'epic') await ok(epics({ epicId: entry.id }).delete(undefined, how))
@@ -116,15 +117,15 @@ export function useRemove(slug: string) {
     onSettled: settled,
   })
   const restore = useMutation({
-    mutationFn: (entry: Entry) => restoreAt(pathOf(slug, entry), change()),
+    mutationFn: (entry: PlanEntry) => restoreAt(pathOf(slug, entry), writeOptions()),
     onSettled: settled,
   })
   return { remove, restore }
 }
 
-export const usePlan = (slug: string) =>
+export const useCreatePlan = (slug: string) =>
   useWrite(
     ({ plan, once }: { plan: PlanCreate; once: string }) =>
-      ok(planning.projects({ slug }).plan.post(plan, change(undefined, once))),
+      ok(planning.projects({ slug }).plan.post(plan, writeOptions(undefined, once))),
     treeQuery(slug).queryKey,
   )

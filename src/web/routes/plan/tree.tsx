@@ -6,16 +6,16 @@ import { Link } from '@tanstack/react-router'
 import { ChevronRight, Ellipsis, Plus } from 'lucide-react'
 import { type KeyboardEvent, useCallback, useState } from 'react'
 import type { Tree } from '../../../features/planning/schema.ts'
-import { Meter } from '../../components/chart.tsx'
+import { Avatar, LeaseRing } from '../../components/avatar.tsx'
+import { ProgressMeter } from '../../components/chart/burn-up-chart.tsx'
+import { InlineField } from '../../components/form/inline-edit.tsx'
 import { StatusGlyph } from '../../components/glyphs.tsx'
-import { InlineField } from '../../components/inline-edit.tsx'
 import { LazyMenu } from '../../components/lazy-menu.tsx'
-import { Avatar, LeaseRing } from '../../components/party.tsx'
-import { Cell, TreeGrid } from '../../components/tree.tsx'
-import { shareLeft } from '../../times.ts'
+import { Cell, TreeGrid } from '../../components/list/tree-grid.tsx'
+import { shareLeft } from '../../lib/times.ts'
 import { statusNames } from '../../words.ts'
-import type { Adding } from './adding.tsx'
-import { dropped, type Entry, type Move, stepped } from './model.ts'
+import type { EntryPlace } from './add-form.tsx'
+import { dropMove, type PlanEntry, type PlanMove, stepMove } from './model.ts'
 import { words } from './words.ts'
 
 const ROW = 36
@@ -24,15 +24,15 @@ interface Props {
   slug: string
   name: string
   tree: Tree
-  rows: readonly Entry[]
+  rows: readonly PlanEntry[]
   selected: string | undefined
   may: boolean
-  onToggle(entry: Entry, open: boolean): void
+  onToggle(entry: PlanEntry, open: boolean): void
   onOpen(key: string): void
-  onAdd(adding: Adding): void
-  onMove(move: Move): void
-  onRename(entry: Entry, title: string): void
-  onRemove(entry: Entry): void
+  onAdd(adding: EntryPlace): void
+  onMove(move: PlanMove): void
+  onRename(entry: PlanEntry, title: string): void
+  onRemove(entry: PlanEntry): void
 }
 
 export function PlanTree(props: Props) {
@@ -40,10 +40,11 @@ export function PlanTree(props: Props) {
   const [renaming, setRenaming] = useState<string>()
   const [over, setOver] = useState<{ id: string; how: 'dropin' | 'dropafter' }>()
   const attach = useCallback(
-    (entry: Entry, element: HTMLElement) => (may ? dragging(entry, element, tree, onMove, setOver) : () => undefined),
+    (entry: PlanEntry, element: HTMLElement) =>
+      may ? makeDraggable(entry, element, tree, onMove, setOver) : () => undefined,
     [may, tree, onMove],
   )
-  const onKey = (entry: Entry, { key, altKey }: KeyboardEvent): boolean => {
+  const onKey = (entry: PlanEntry, { key, altKey }: KeyboardEvent): boolean => {
     if (key === 'Enter') {
       if (entry.key) onOpen(entry.key)
       else onToggle(entry, !entry.expanded)
@@ -51,7 +52,7 @@ export function PlanTree(props: Props) {
     }
     if (!may) return false
     if (altKey && (key === 'ArrowUp' || key === 'ArrowDown')) {
-      const move = stepped(tree, entry, key === 'ArrowUp' ? -1 : 1)
+      const move = stepMove(tree, entry, key === 'ArrowUp' ? -1 : 1)
       if (move) onMove(move)
       return true
     }
@@ -75,30 +76,30 @@ export function PlanTree(props: Props) {
 }
 
 /** Lets a row be dragged and dropped on. Returns what ends it. */
-function dragging(
-  entry: Entry,
+function makeDraggable(
+  entry: PlanEntry,
   element: HTMLElement,
   tree: Tree,
-  onMove: (move: Move) => void,
+  onMove: (move: PlanMove) => void,
   setOver: (over: { id: string; how: 'dropin' | 'dropafter' } | undefined) => void,
 ): () => void {
-  const moveOf = (source: Entry, data: Record<string | symbol, unknown>) =>
-    dropped(tree, source, entry, extractClosestEdge(data) as 'top' | 'bottom' | null)
+  const moveOf = (source: PlanEntry, data: Record<string | symbol, unknown>) =>
+    dropMove(tree, source, entry, extractClosestEdge(data) as 'top' | 'bottom' | null)
   return combine(
     draggable({ element, getInitialData: () => ({ entry }) }),
     dropTargetForElements({
       element,
-      canDrop: ({ source }) => dropped(tree, source.data.entry as Entry, entry, 'bottom') !== undefined,
+      canDrop: ({ source }) => dropMove(tree, source.data.entry as PlanEntry, entry, 'bottom') !== undefined,
       getData: ({ input, element: target }) =>
         attachClosestEdge({ entry }, { input, element: target, allowedEdges: ['top', 'bottom'] }),
       onDragEnter: ({ source }) => {
-        const isSame = (source.data.entry as Entry).kind === entry.kind
+        const isSame = (source.data.entry as PlanEntry).kind === entry.kind
         setOver({ id: entry.id, how: isSame ? 'dropafter' : 'dropin' })
       },
       onDragLeave: () => setOver(undefined),
       onDrop: ({ source, self }) => {
         setOver(undefined)
-        const move = moveOf(source.data.entry as Entry, self.data)
+        const move = moveOf(source.data.entry as PlanEntry, self.data)
         if (move) onMove(move)
       },
     }),
@@ -106,7 +107,7 @@ function dragging(
 }
 
 interface CellProps extends Props {
-  entry: Entry
+  entry: PlanEntry
   isRenaming: boolean
   onRenaming(id: string | undefined): void
 }
@@ -139,7 +140,7 @@ function Cells({ entry, isRenaming, onRenaming, ...props }: CellProps) {
       <Cell className="row tight hp">
         {entry.kind !== 'task' && all > 0 && (
           <>
-            <Meter all={all} agents={agents} people={done - agents} />
+            <ProgressMeter all={all} agents={agents} people={done - agents} />
             <span className="soft t12 num nowrap stat">{words.progress(done, all)}</span>
           </>
         )}
@@ -157,7 +158,7 @@ function Cells({ entry, isRenaming, onRenaming, ...props }: CellProps) {
   )
 }
 
-const Twist = ({ entry, onToggle }: { entry: Entry; onToggle(entry: Entry, open: boolean): void }) => (
+const Twist = ({ entry, onToggle }: { entry: PlanEntry; onToggle(entry: PlanEntry, open: boolean): void }) => (
   <button
     type="button"
     className="twist ib s24"
@@ -170,7 +171,7 @@ const Twist = ({ entry, onToggle }: { entry: Entry; onToggle(entry: Entry, open:
   </button>
 )
 
-function Title({ slug, entry, onOpen }: { slug: string; entry: Entry; onOpen(key: string): void }) {
+function Title({ slug, entry, onOpen }: { slug: string; entry: PlanEntry; onOpen(key: string): void }) {
   const { kind, id, title, epicId, key } = entry
   if (kind === 'task')
     return (

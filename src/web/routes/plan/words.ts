@@ -1,7 +1,7 @@
 import { count } from '../../words.ts'
-import type { Kind } from './model.ts'
+import type { PlanKind } from './model.ts'
 
-const names: Record<Kind, string> = { epic: 'epic', story: 'story', task: 'task' }
+const names: Record<PlanKind, string> = { epic: 'epic', story: 'story', task: 'task' }
 
 export const words = {
   title: (project: string) => `Plan of ${project}`,
@@ -15,8 +15,8 @@ export const words = {
   command: (key: string) => `tutti epics create "First epic" --project ${key}`,
   newEpic: 'New epic',
   paste: 'Paste an outline',
-  add: (kind: Kind, to: string) => `Add a ${names[kind]} to ${to}`,
-  newTitle: (kind: Kind) => `Title of the new ${names[kind]}`,
+  add: (kind: PlanKind, to: string) => `Add a ${names[kind]} to ${to}`,
+  newTitle: (kind: PlanKind) => `Title of the new ${names[kind]}`,
   rename: 'New title',
   more: (title: string) => `Actions for ${title}`,
   renameIt: 'Rename',

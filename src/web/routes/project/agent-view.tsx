@@ -4,7 +4,7 @@ import { SquareTerminal } from 'lucide-react'
 import { useDeferredValue, useState } from 'react'
 import type { Brief } from '../../../features/sessions/schema.ts'
 import { ProblemBox, Waiting } from '../../components/states.tsx'
-import { withTimes } from '../../times.ts'
+import { localizeTimes } from '../../lib/times.ts'
 import { briefQuery } from './queries.ts'
 import { words } from './words.ts'
 
@@ -112,7 +112,7 @@ const Parts = ({ parts }: { parts: readonly Part[] }) => (
       <li key={title}>
         <details>
           <summary className="bh">
-            <b>{withTimes(title, times)}</b>
+            <b>{localizeTimes(title, times)}</b>
             <span className="num">{number(tokens)}</span>
             <span className="cut">{beginning(text)}</span>
           </summary>

@@ -4,7 +4,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { ProjectDetail } from '../../../features/projects/schema.ts'
 import { CopyLine } from '../../components/copy-line.tsx'
-import { Dialog } from '../../components/dialog.tsx'
+import { Dialog } from '../../components/form/dialog.tsx'
 import { Field, TextArea } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
@@ -14,14 +14,14 @@ import { MoveProject } from './move.tsx'
 import { useProjectChange } from './queries.ts'
 import { words } from './words.ts'
 
-export type Asked = 'settings' | 'share' | 'agents'
+export type ProjectDialog = 'settings' | 'share' | 'agents'
 
 interface Props {
   project: ProjectDetail
   onClose(): void
 }
 
-export default function Dialogs({ asked, ...props }: Props & { asked: Asked }) {
+export default function Dialogs({ asked, ...props }: Props & { asked: ProjectDialog }) {
   if (asked === 'share') return <Share {...props} />
   return asked === 'settings' ? <Settings {...props} /> : <AgentsFile {...props} />
 }
@@ -30,7 +30,7 @@ function Settings({ project, onClose }: Props) {
   const [name, setName] = useState(project.name)
   const [description, setDescription] = useState(project.description ?? '')
   const { mutate, error, isPending } = useProjectChange(project)
-  const remove = useRemoval(project)
+  const remove = useProjectRemoval(project)
   return (
     <Dialog title={words.edit.title} open onClose={onClose}>
       <form
@@ -91,7 +91,7 @@ function Settings({ project, onClose }: Props) {
 }
 
 /** Deletes a project and goes back to the list, from where it can be undone at once. */
-function useRemoval(project: ProjectDetail) {
+function useProjectRemoval(project: ProjectDetail) {
   const navigate = useNavigate()
   const { mutate, error } = useProjectChange(project)
   const undo = () =>

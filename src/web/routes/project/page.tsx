@@ -4,17 +4,17 @@ import { getRouteApi } from '@tanstack/react-router'
 import { Settings2, Share2, Star } from 'lucide-react'
 import { Suspense, useState } from 'react'
 import type { ProjectDetail } from '../../../features/projects/schema.ts'
-import { BurnUp, forecast } from '../../components/chart.tsx'
+import { useFavourites } from '../../account/favourites.ts'
+import { BurnUpChart, forecast } from '../../components/chart/burn-up-chart.tsx'
 import { LoadStatus } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { useFavourites } from '../../favourites.ts'
-import { lazy } from '../../lazy.ts'
-import { day } from '../../times.ts'
+import { lazy } from '../../lib/lazy.ts'
+import { day } from '../../lib/times.ts'
 import { words as common } from '../../words.ts'
 import { AgentView } from './agent-view.tsx'
-import type { Asked } from './dialogs.tsx'
-import { Decisions, Epics, Feed, Gates } from './parts.tsx'
+import type { ProjectDialog } from './dialogs.tsx'
 import { progressQuery, projectQuery } from './queries.ts'
+import { ActivitySheet, DecisionsSheet, EpicsSheet, GatesSheet } from './sheets.tsx'
 import { words } from './words.ts'
 
 const Dialogs = lazy(() => import('./dialogs.tsx'))
@@ -24,7 +24,7 @@ const route = getRouteApi('/inside/projects/$slug')
 export function ProjectPage() {
   const { slug } = route.useParams()
   const project = useSuspenseQuery(projectQuery(slug)).data
-  const [asked, setAsked] = useState<Asked>()
+  const [asked, setAsked] = useState<ProjectDialog>()
   const [days, setDays] = useState(56)
   const progress = useQuery(progressQuery(slug, days))
   useCrumbs({ label: project.name })
@@ -58,13 +58,13 @@ export function ProjectPage() {
         <div className="phgrid">
           <div className="stack s4">
             <Burn progress={progress} days={days} onDays={setDays} />
-            <Epics slug={slug} may={may} />
-            <Gates slug={slug} />
-            <Decisions project={project} />
+            <EpicsSheet slug={slug} may={may} />
+            <GatesSheet slug={slug} />
+            <DecisionsSheet project={project} />
           </div>
           <div className="stack s4">
             <AgentView projectId={project.id} />
-            <Feed project={project} />
+            <ActivitySheet project={project} />
           </div>
         </div>
       </div>
@@ -157,7 +157,7 @@ function Burn({ progress: { data, error }, days, onDays }: BurnProps) {
       </header>
       <LoadStatus of={{ data, error }} />
       {data && last && (
-        <BurnUp
+        <BurnUpChart
           days={data.days}
           name={words.chart(last.people + last.agents, last.scope, by && day(by.date))}
           words={{ ...words, at: words.atThisPace }}

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { ProjectActivity, ProjectDetail, ProjectPatch, ProjectShare } from '../../../features/projects/schema.ts'
-import { activities, change, decisions, features, ok, planning, projects, sessions, stories } from '../../api.ts'
+import { activities, decisions, features, ok, planning, projects, sessions, stories, writeOptions } from '../../api.ts'
 import { useWrite } from '../../lib/data.ts'
 
 export const projectQuery = (slug: string) =>
@@ -24,7 +24,7 @@ export const gatesQuery = (slug: string) =>
     queryFn: () => ok(features.projects({ slug }).features.get({ query: { atGate: true, limit: 5, total: true } })),
   })
 
-export const decidedQuery = (projectId: string) =>
+export const projectDecisionsQuery = (projectId: string) =>
   queryOptions({
     queryKey: ['decisions', 'of', projectId],
     queryFn: () => ok(decisions.decisions.get({ query: { projectId, limit: 4, total: true } })),
@@ -33,7 +33,7 @@ export const decidedQuery = (projectId: string) =>
 const FEED = 8
 
 /** What happened last. The project has brought it along, so it is asked for only when something new has happened. */
-export const feedQuery = ({ id, recentActivity }: Pick<ProjectDetail, 'id' | 'recentActivity'>) =>
+export const projectFeedQuery = ({ id, recentActivity }: Pick<ProjectDetail, 'id' | 'recentActivity'>) =>
   queryOptions<Pick<ProjectActivity, 'id' | 'actor' | 'description' | 'at'>[]>({
     queryKey: ['newest', 'of', id],
     queryFn: async () => (await ok(activities.activities.get({ query: { projectId: id, limit: FEED } }))).items,
@@ -58,12 +58,12 @@ export const useProjectChange = (project: Pick<ProjectDetail, 'id' | 'version'>)
   useWrite(
     async (what: Change): Promise<void> => {
       const one = projects.projects({ slug: project.id })
-      const how = change(project.version)
+      const how = writeOptions(project.version)
       if ('update' in what) await ok(one.put(what.update, how))
       else if ('moveTo' in what) await ok(one.patch({ organizationId: what.moveTo }, how))
       else if ('share' in what) await ok(one.share.post(what.share, how))
       else if (what.act === 'archive') await ok(one.archive.post(undefined, how))
-      else if (what.act === 'restore') await ok(one.restore.post(undefined, change()))
+      else if (what.act === 'restore') await ok(one.restore.post(undefined, writeOptions()))
       else if (what.act === 'unshare') await ok(one.share.delete(undefined, how))
       else await ok(one.delete(undefined, how))
     },

@@ -1,17 +1,17 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { newKey } from '../../api.ts'
-import { Dialog } from '../../components/dialog.tsx'
+import { newIdempotencyKey } from '../../api.ts'
+import { Dialog } from '../../components/form/dialog.tsx'
 import { Field, TextArea } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { useCreate } from './queries.ts'
+import { useCreateProject } from './queries.ts'
 import { words } from './words.ts'
 
 export default function CreateProject({ onClose }: { onClose(): void }) {
   const [name, setName] = useState('')
   const [description, setDescription] = useState('')
-  const [once] = useState(newKey)
-  const create = useCreate()
+  const [once] = useState(newIdempotencyKey)
+  const create = useCreateProject()
   const navigate = useNavigate()
   return (
     <Dialog title={words.newProject} open onClose={onClose}>

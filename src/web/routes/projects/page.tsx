@@ -4,14 +4,14 @@ import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import { Plus, Trash2 } from 'lucide-react'
 import { type ReactNode, Suspense, useState } from 'react'
 import type { ProjectWork } from '../../../features/projects/schema.ts'
-import { Meter } from '../../components/chart.tsx'
+import { ProgressMeter } from '../../components/chart/burn-up-chart.tsx'
 import { CopyLine } from '../../components/copy-line.tsx'
-import { Kbd } from '../../components/foot.tsx'
-import { LongList } from '../../components/long-list.tsx'
-import { Empty } from '../../components/states.tsx'
-import { useKey } from '../../keys.ts'
-import { lazy } from '../../lazy.ts'
-import { projectsQuery } from './queries.ts'
+import { LongList } from '../../components/list/long-list.tsx'
+import { EmptyState } from '../../components/states.tsx'
+import { Kbd } from '../../components/status-bar.tsx'
+import { lazy } from '../../lib/lazy.ts'
+import { useKey } from '../../shortcuts.ts'
+import { projectListQuery } from './queries.ts'
 import { words } from './words.ts'
 
 const CreateProject = lazy(() => import('./create.tsx'))
@@ -23,7 +23,7 @@ export function ProjectsPage() {
   const { team } = useRouteContext({ from: '/inside' })
   const search = route.useSearch()
   const navigate = route.useNavigate()
-  const found = useInfiniteQuery(projectsQuery(team.id, search))
+  const found = useInfiniteQuery(projectListQuery(team.id, search))
   const may = found.data?.pages[0]?.can?.create === true
   const [adding, setAdding] = useState(false)
   useKey('c', () => may && setAdding(true), { label: words.newProject })
@@ -85,7 +85,7 @@ export function ProjectsPage() {
 
 type Counted = 'tasks' | 'tasksDone' | 'tasksDoneByAgents' | 'openGates' | 'agentsAtWork'
 
-interface Shown {
+interface ListedProject {
   id: string
   slug: string
   key: string
@@ -94,7 +94,7 @@ interface Shown {
   stats?: Pick<ProjectWork, Counted> | undefined
 }
 
-function Row({ project: { slug, key, name, description, stats } }: { project: Shown }) {
+function Row({ project: { slug, key, name, description, stats } }: { project: ListedProject }) {
   return (
     <Link className="recrow prow" to="/projects/$slug" params={{ slug }}>
       <span className="pkey soft t12">{key}</span>
@@ -111,22 +111,22 @@ function Row({ project: { slug, key, name, description, stats } }: { project: Sh
 }
 
 const Done = ({ tasks, tasksDone, tasksDoneByAgents }: Pick<ProjectWork, Counted>) => (
-  <Meter all={tasks} agents={tasksDoneByAgents} people={tasksDone - tasksDoneByAgents} />
+  <ProgressMeter all={tasks} agents={tasksDoneByAgents} people={tasksDone - tasksDoneByAgents} />
 )
 
 const None = ({ children }: { children: ReactNode }) => (
-  <Empty title={words.none}>
+  <EmptyState title={words.none}>
     <p className="soft">{words.noneText}</p>
     <p className="row voidact">{children}</p>
     <div className="sheet ways">
       <CopyLine label={words.say} text={words.sayText} say />
       <CopyLine label={words.terminal} text={words.command} />
     </div>
-  </Empty>
+  </EmptyState>
 )
 
 const NoneArchived = () => (
-  <Empty title={words.noneArchived}>
+  <EmptyState title={words.noneArchived}>
     <p className="soft">{words.noneArchivedText}</p>
-  </Empty>
+  </EmptyState>
 )

@@ -1,9 +1,9 @@
 import type { ProjectCreate } from '../../../features/projects/schema.ts'
-import { change, ok, projects } from '../../api.ts'
+import { ok, projects, writeOptions } from '../../api.ts'
 import { pagedQuery, useWrite } from '../../lib/data.ts'
 import type { ProjectSearch } from './search.ts'
 
-export const projectsQuery = (team: string, { status, q }: ProjectSearch) =>
+export const projectListQuery = (team: string, { status, q }: ProjectSearch) =>
   pagedQuery(['projects', team, 'list', { status, q }], (page) =>
     ok(
       projects.projects.get({
@@ -12,9 +12,9 @@ export const projectsQuery = (team: string, { status, q }: ProjectSearch) =>
     ),
   )
 
-export const useCreate = () =>
+export const useCreateProject = () =>
   useWrite(
     ({ once, ...project }: ProjectCreate & { once: string }) =>
-      ok(projects.projects.post(project, change(undefined, once))),
+      ok(projects.projects.post(project, writeOptions(undefined, once))),
     ['projects'],
   )

@@ -4,13 +4,13 @@ import { getRouteApi, Link, useNavigate, useRouteContext } from '@tanstack/react
 import { ExternalLink, RefreshCw } from 'lucide-react'
 import { useState } from 'react'
 import type { RepositoryDetail } from '../../../features/repositories/schema.ts'
-import { Confirm } from '../../components/confirm.tsx'
-import { Prop, Section } from '../../components/section.tsx'
+import { projectsQuery } from '../../account/session.ts'
+import { Confirm } from '../../components/form/confirm.tsx'
+import { Property, Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { projectsQuery } from '../../session.ts'
-import { dayAndTime } from '../../times.ts'
-import { repoQuery, useRemove, useSync } from './queries.ts'
+import { dayAndTime } from '../../lib/times.ts'
+import { repoQuery, useRemoveRepository, useSyncRepository } from './queries.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/repos/$id')
@@ -19,7 +19,7 @@ const tones = { pending: 'flag', syncing: 'flag info', ready: 'flag good', error
 export function RepoPage() {
   const { id } = route.useParams()
   const { data: repo } = useSuspenseQuery(repoQuery(id))
-  const sync = useSync(repo.id)
+  const sync = useSyncRepository(repo.id)
   const [isRemoving, setRemoving] = useState(false)
   const name = `${repo.owner}/${repo.name}`
   useCrumbs({ label: words.team, to: '/team' }, { label: name })
@@ -133,29 +133,29 @@ function Fields({ repo, onRemove }: { repo: RepositoryDetail; onRemove(): void }
   return (
     <aside aria-label={words.fields}>
       <dl>
-        <Prop name={words.host}>
+        <Property name={words.host}>
           <a className="link row tight" href={repo.url} rel="noreferrer">
             {words.hosts[repo.provider] ?? repo.provider}
             <ExternalLink className="i s12" aria-hidden />
           </a>
-        </Prop>
+        </Property>
         {project && (
-          <Prop name={words.project}>
+          <Property name={words.project}>
             <Link className="link" to="/projects/$slug" params={{ slug: project.slug }}>
               {project.name}
             </Link>
-          </Prop>
+          </Property>
         )}
         {repo.defaultBranch && (
-          <Prop name={words.branch}>
+          <Property name={words.branch}>
             <span className="mono t12 cut">{repo.defaultBranch}</span>
-          </Prop>
+          </Property>
         )}
-        <Prop name={words.visibility}>{repo.private ? words.private : words.public}</Prop>
-        {repo.language && <Prop name={words.language}>{repo.language}</Prop>}
-        <Prop name={words.synced}>{repo.syncedAt ? dayAndTime(repo.syncedAt) : words.never}</Prop>
+        <Property name={words.visibility}>{repo.private ? words.private : words.public}</Property>
+        {repo.language && <Property name={words.language}>{repo.language}</Property>}
+        <Property name={words.synced}>{repo.syncedAt ? dayAndTime(repo.syncedAt) : words.never}</Property>
         {repo.topics.length > 0 && (
-          <Prop name={words.topics}>
+          <Property name={words.topics}>
             <span className="row tight wrap">
               {repo.topics.map((topic) => (
                 <span key={topic} className="chip">
@@ -163,7 +163,7 @@ function Fields({ repo, onRemove }: { repo: RepositoryDetail; onRemove(): void }
                 </span>
               ))}
             </span>
-          </Prop>
+          </Property>
         )}
       </dl>
       {repo.can?.remove === true && (
@@ -179,7 +179,7 @@ function Fields({ repo, onRemove }: { repo: RepositoryDetail; onRemove(): void }
 
 function Removal({ repo, onClose }: { repo: RepositoryDetail; onClose(): void }) {
   const navigate = useNavigate()
-  const remove = useRemove(repo, () => navigate({ to: '/team' }))
+  const remove = useRemoveRepository(repo, () => navigate({ to: '/team' }))
   return (
     <Confirm
       title={words.removeTitle(`${repo.owner}/${repo.name}`)}

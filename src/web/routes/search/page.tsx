@@ -3,16 +3,16 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import type { Part } from '../../../features/search/schema.ts'
 import { type SearchName, searchNames } from '../../../records/names.ts'
-import type { Status } from '../../../records/work.ts'
+import type { Status } from '../../../records/task-states.ts'
 import { StatusGlyph } from '../../components/glyphs.tsx'
-import { QueryBar } from '../../components/query-bar.tsx'
-import { Empty, LoadStatus } from '../../components/states.tsx'
+import { QueryBar } from '../../components/list/query-bar.tsx'
+import { EmptyState, LoadStatus } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { useAddress } from '../../record-address.ts'
-import { ago } from '../../times.ts'
+import { ago } from '../../lib/times.ts'
+import { useRecordAddress } from '../../record-address.ts'
 import { kindNames, kindTitle } from '../../words.ts'
 import { meaningQuery, wordsQuery } from './queries.ts'
-import type { FindSearch } from './search.ts'
+import type { SearchPageQuery } from './search.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/search')
@@ -20,7 +20,7 @@ const route = getRouteApi('/inside/search')
 export function SearchPage() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
-  const change = (next: Partial<FindSearch>) => void navigate({ search: (before) => ({ ...before, ...next }) })
+  const change = (next: Partial<SearchPageQuery>) => void navigate({ search: (before) => ({ ...before, ...next }) })
   useCrumbs({ label: words.title }, ...(search.q ? [{ label: search.q }] : []))
   const kinds = searchNames.map((kind) => ({ value: kind, label: kindTitle(kind) }))
   return (
@@ -61,13 +61,13 @@ export function SearchPage() {
 }
 
 const Start = () => (
-  <Empty title={words.start}>
+  <EmptyState title={words.start}>
     <p className="soft">{words.startText}</p>
     <code className="code">{words.command}</code>
-  </Empty>
+  </EmptyState>
 )
 
-function ByWords({ search }: { search: FindSearch }) {
+function ByWords({ search }: { search: SearchPageQuery }) {
   const { team } = useRouteContext({ from: '/inside' })
   const { data, error } = useQuery(wordsQuery(team.id, search))
   if (!data) return <LoadStatus of={{ data, error }} />
@@ -96,7 +96,7 @@ function ByWords({ search }: { search: FindSearch }) {
   )
 }
 
-function ByMeaning({ search }: { search: FindSearch }) {
+function ByMeaning({ search }: { search: SearchPageQuery }) {
   const { team } = useRouteContext({ from: '/inside' })
   const { data, error } = useQuery(meaningQuery(team.id, search))
   if (!data) return <LoadStatus of={{ data, error }} />
@@ -128,7 +128,7 @@ function ByMeaning({ search }: { search: FindSearch }) {
   )
 }
 
-function None({ search }: { search: FindSearch }) {
+function None({ search }: { search: SearchPageQuery }) {
   return (
     <div className="nomatch">
       <p>{words.none(search.q ?? '')}</p>
@@ -155,7 +155,7 @@ interface RowProps {
 }
 
 function Row({ found, title, text, note }: RowProps) {
-  const { to, search } = useAddress()(found)
+  const { to, search } = useRecordAddress()(found)
   return (
     <li className="prow">
       <Link className="row wide" to={to} search={search}>

@@ -11,8 +11,8 @@ import {
 } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import type { Timeline } from '../../../features/sessions/timeline-schema.ts'
-import { decisionCommented, taskClaimed, taskCommented } from '../../events.ts'
-import { clockTime } from '../../times.ts'
+import { clockTime } from '../../lib/times.ts'
+import { decisionCommented, taskClaimed, taskCommented } from '../../live/event-types.ts'
 import { words } from './words.ts'
 
 type Happened = Timeline['events'][number]
@@ -30,7 +30,7 @@ function iconOf({ type, kind, line }: Happened): LucideIcon {
 /** More rows than these are not mounted: only those around the one that is looked at. */
 const MOST_ROWS = 36
 
-export function Changes({
+export function ChangeList({
   events,
   more,
   current,

@@ -1,7 +1,7 @@
 import { useRef } from 'react'
 import type { Timeline } from '../../../features/sessions/timeline-schema.ts'
-import { CopyButton } from '../../components/copy.tsx'
-import { clockTime } from '../../times.ts'
+import { CopyButton } from '../../components/copy-button.tsx'
+import { clockTime } from '../../lib/times.ts'
 import { words } from './words.ts'
 
 type Brief = Timeline['briefs'][number]
@@ -45,7 +45,7 @@ export function BriefMeter({ brief }: { brief: Brief }) {
   )
 }
 
-export function Resume({ id, budget }: { id: string; budget: number }) {
+export function ResumeCommand({ id, budget }: { id: string; budget: number }) {
   const source = useRef<HTMLElement>(null)
   const text = words.command(id, budget)
   return (

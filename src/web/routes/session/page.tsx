@@ -5,19 +5,19 @@ import { Flag, Pause, Play, StepBack, StepForward } from 'lucide-react'
 import { useMemo } from 'react'
 import type { Session } from '../../../features/sessions/schema.ts'
 import type { Timeline } from '../../../features/sessions/timeline-schema.ts'
+import { agentsQuery, membersQuery } from '../../account/session.ts'
+import { Avatar } from '../../components/avatar.tsx'
 import { CheckpointFields } from '../../components/checkpoint.tsx'
-import { Kbd, useFootLeft } from '../../components/foot.tsx'
-import { Avatar } from '../../components/party.tsx'
+import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { useCommands } from '../../keys.ts'
-import { agentsQuery, membersQuery } from '../../session.ts'
-import { clockTime, dayAndTime } from '../../times.ts'
-import { Changes } from './changes.tsx'
-import { BriefMeter, Resume } from './details.tsx'
+import { clockTime, dayAndTime } from '../../lib/times.ts'
+import { useCommands } from '../../shortcuts.ts'
+import { ChangeList } from './changes.tsx'
+import { BriefMeter, ResumeCommand } from './details.tsx'
 import { sessionQuery, timelineQuery } from './queries.ts'
-import { type Replaying, speeds, useReplaying } from './replaying.ts'
-import { type Scale, scaleOf } from './scale.ts'
-import { Score } from './score.tsx'
+import { type Replay, speeds, useReplay } from './replay.ts'
+import { SessionTimeline } from './session-timeline.tsx'
+import { type TimeScale, timeScale } from './time-scale.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/sessions/$id')
@@ -45,28 +45,28 @@ export function SessionPage() {
   const { id } = route.useParams()
   const { data: timeline } = useSuspenseQuery(timelineQuery(id))
   const { data: session } = useQuery({ ...sessionQuery(id), enabled: timeline.own })
-  const replaying = useReplaying(timeline)
-  const scale = useMemo(() => scaleOf(timeline, lastAt(timeline)), [timeline])
+  const replaying = useReplay(timeline)
+  const scale = useMemo(() => timeScale(timeline, lastAt(timeline)), [timeline])
   const title = timeline.own ? (session?.goals[0] ?? words.noGoal) : words.ofOther
   useCrumbs({ label: words.sessions, to: '/sessions' }, { label: title })
-  useFootLeft(footKeys)
+  useStatusBarLeft(footKeys)
   useReplayKeys(timeline, replaying)
   return (
     <div className="scroll">
       <div className="page wide stack s4 rep">
         <Head timeline={timeline} title={title} scale={scale} />
         <section className="sheet score" aria-label={words.replay}>
-          <Score timeline={timeline} scale={scale} current={replaying.current} />
+          <SessionTimeline timeline={timeline} scale={scale} current={replaying.current} />
           <Transport timeline={timeline} replaying={replaying} />
         </section>
         <div className="cols-rep">
-          <Changes
+          <ChangeList
             events={timeline.events}
             more={timeline.more}
             current={replaying.current}
             onChoose={replaying.goTo}
           />
-          <Beside timeline={timeline} session={session} current={replaying.current} />
+          <SideSheet timeline={timeline} session={session} current={replaying.current} />
         </div>
       </div>
     </div>
@@ -76,7 +76,7 @@ export function SessionPage() {
 const lastAt = ({ startedAt, events, calls }: Timeline): number =>
   Math.max(Date.parse(startedAt), ...[events.at(-1)?.at, calls.at(-1)?.minute].map((at) => (at ? Date.parse(at) : 0)))
 
-function useReplayKeys({ events }: Timeline, { current, toggle, step, toCheckpoint }: Replaying): void {
+function useReplayKeys({ events }: Timeline, { current, toggle, step, toCheckpoint }: Replay): void {
   const navigate = useNavigate()
   const path = events[current]?.path
   useCommands([
@@ -88,7 +88,7 @@ function useReplayKeys({ events }: Timeline, { current, toggle, step, toCheckpoi
   ])
 }
 
-function Head({ timeline, title, scale }: { timeline: Timeline; title: string; scale: Scale }) {
+function Head({ timeline, title, scale }: { timeline: Timeline; title: string; scale: TimeScale }) {
   const { team } = useRouteContext({ from: '/inside' })
   const agent = useQuery(agentsQuery(team.id)).data?.find(({ id }) => id === timeline.agentId)
   const person = useQuery(membersQuery(team.id)).data?.find(({ id }) => id === timeline.userId)
@@ -149,7 +149,7 @@ function Head({ timeline, title, scale }: { timeline: Timeline; title: string; s
   )
 }
 
-function Transport({ timeline: { events }, replaying }: { timeline: Timeline; replaying: Replaying }) {
+function Transport({ timeline: { events }, replaying }: { timeline: Timeline; replaying: Replay }) {
   const { current, playing, speed, setSpeed, step, toggle } = replaying
   const Icon = playing ? Pause : Play
   return (
@@ -191,7 +191,15 @@ function Transport({ timeline: { events }, replaying }: { timeline: Timeline; re
   )
 }
 
-function Beside({ timeline, session, current }: { timeline: Timeline; session: Session | undefined; current: number }) {
+function SideSheet({
+  timeline,
+  session,
+  current,
+}: {
+  timeline: Timeline
+  session: Session | undefined
+  current: number
+}) {
   const event = timeline.events[current]
   const known = timeline.briefs.filter(({ at }) => !event || at <= event.at).at(-1) ?? timeline.briefs[0]
   return (
@@ -229,7 +237,7 @@ function Beside({ timeline, session, current }: { timeline: Timeline; session: S
           <CheckpointFields checkpoint={session.checkpoint} />
         </div>
       )}
-      {timeline.own && <Resume id={timeline.id} budget={timeline.briefs.at(-1)?.budget ?? 4000} />}
+      {timeline.own && <ResumeCommand id={timeline.id} budget={timeline.briefs.at(-1)?.budget ?? 4000} />}
     </section>
   )
 }

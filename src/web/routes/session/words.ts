@@ -1,4 +1,4 @@
-import type { Line } from '../../../events/lines.ts'
+import type { StaffLine } from '../../../events/staff-lines.ts'
 import { count } from '../../words.ts'
 
 const number = (n: number): string => new Intl.NumberFormat().format(n)
@@ -17,7 +17,7 @@ export const words = {
   replay: 'Replay',
   bar: 'Time bar',
   score: (n: number) => `${count(n, 'change')} on a time bar`,
-  lines: { gate: 'gate', task: 'task', code: 'code', note: 'note' } satisfies Record<Line, string>,
+  lines: { gate: 'gate', task: 'task', code: 'code', note: 'note' } satisfies Record<StaffLine, string>,
   rest: (n: number) => `idle, ${number(n)} min`,
   before: 'Previous change',
   next: 'Next change',

@@ -1,8 +1,8 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
-import { Empty, LoadStatus } from '../../components/states.tsx'
-import { agentsQuery, projectsQuery } from '../../session.ts'
-import { ago } from '../../times.ts'
+import { agentsQuery, projectsQuery } from '../../account/session.ts'
+import { EmptyState, LoadStatus } from '../../components/states.tsx'
+import { ago } from '../../lib/times.ts'
 import { sessionsQuery } from './queries.ts'
 import { words } from './words.ts'
 
@@ -18,10 +18,10 @@ export function SessionsPage() {
         <h1 className="h1">{words.title}</h1>
         <LoadStatus of={{ data, error }} />
         {items?.length === 0 && (
-          <Empty title={words.none}>
+          <EmptyState title={words.none}>
             <p className="soft">{words.noneText}</p>
             <code className="code">{words.command}</code>
-          </Empty>
+          </EmptyState>
         )}
         {items && items.length > 0 && (
           <ul className="sheet">

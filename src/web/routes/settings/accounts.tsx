@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { connections, ok } from '../../api.ts'
 import { ProblemBox } from '../../components/states.tsx'
-import { Items, Line, Page } from './parts.tsx'
-import { connectedQuery, useChange, waysQuery } from './queries.ts'
+import { ItemLine, ItemList, SettingsSheet } from './parts.tsx'
+import { connectedAccountsQuery, signInProvidersQuery, useSettingsChange } from './queries.ts'
 import { titles, accountWords as w } from './words.ts'
 
 /** Returns why connecting an account failed, which its page tells behind the #, and removes it from the address. */
@@ -15,26 +15,26 @@ function reasonOf(): string | undefined {
 }
 
 export function Settings() {
-  const { data, error } = useQuery(connectedQuery)
-  const providers = useQuery(waysQuery).data?.oauth
+  const { data, error } = useQuery(connectedAccountsQuery)
+  const providers = useQuery(signInProvidersQuery).data?.oauth
   const [failed] = useState(reasonOf)
-  const disconnect = useChange((provider: 'github' | 'google' | 'oidc') =>
+  const disconnect = useSettingsChange((provider: 'github' | 'google' | 'oidc') =>
     ok(connections.settings['connected-accounts']({ provider }).delete()),
   )
   const left = providers?.filter((provider) => !data?.some((account) => account.provider === provider)) ?? []
   const isNone = providers?.length === 0 && data?.length === 0
   return (
-    <Page title={titles.accounts} about={isNone ? w.none : w.about}>
+    <SettingsSheet title={titles.accounts} about={isNone ? w.none : w.about}>
       {failed && <ProblemBox error={new Error(failed)} />}
       {disconnect.error && <ProblemBox error={disconnect.error} />}
       {!isNone && (
-        <Items
+        <ItemList
           items={data}
           error={error}
           label={titles.accounts}
           item={({ provider, email, name }) => (
             <>
-              <Line name={w.providers[provider]} facts={[email ?? name]} />
+              <ItemLine name={w.providers[provider]} facts={[email ?? name]} />
               <button
                 type="button"
                 className="btn small"
@@ -54,6 +54,6 @@ export function Settings() {
           </a>
         ))}
       </p>
-    </Page>
+    </SettingsSheet>
   )
 }

@@ -2,26 +2,26 @@ import { useMutation, useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Status } from '../../../features/sync/schema.ts'
+import { meQuery } from '../../account/session.ts'
 import { accounts, ok, readFile, sync } from '../../api.ts'
-import { Confirm } from '../../components/confirm.tsx'
 import { CopyLine } from '../../components/copy-line.tsx'
+import { Confirm } from '../../components/form/confirm.tsx'
 import { Field } from '../../components/form/fields.tsx'
+import { useRemoval } from '../../components/form/removal.tsx'
 import { RowButton } from '../../components/form/row-button.tsx'
-import { useRemoval } from '../../components/removal.tsx'
 import { Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { meQuery } from '../../session.ts'
-import { ago } from '../../times.ts'
-import { Items, Line, Page } from './parts.tsx'
-import { devicesQuery, useChange } from './queries.ts'
+import { ago } from '../../lib/times.ts'
+import { ItemLine, ItemList, SettingsSheet } from './parts.tsx'
+import { devicesQuery, useSettingsChange } from './queries.ts'
 import { titles, dataWords as w, words } from './words.ts'
 
 export const Settings = () => (
-  <Page title={titles.data}>
+  <SettingsSheet title={titles.data}>
     <Export />
     <Devices />
     <Delete />
-  </Page>
+  </SettingsSheet>
 )
 
 /** Saves a file under this name, as a click on a link would. */
@@ -57,7 +57,7 @@ type Device = Status['devices'][number]
 /** The devices that keep a copy, and the way to what they could not agree on. */
 function Devices() {
   const { data, error } = useQuery(devicesQuery)
-  const remove = useChange((id: string) => ok(sync.sync.devices({ id }).delete()))
+  const remove = useSettingsChange((id: string) => ok(sync.sync.devices({ id }).delete()))
   const [ask, asked] = useRemoval(remove, ({ id, name }: Device) => ({
     input: id,
     title: w.removeTitle(name),
@@ -72,13 +72,13 @@ function Devices() {
         {data?.devices.length === 0 ? (
           <CopyLine label={w.noDevices} text={w.devicesLine} />
         ) : (
-          <Items
+          <ItemList
             items={data?.devices}
             error={error}
             label={w.devices}
             item={(device) => (
               <>
-                <Line name={device.name} facts={[device.platform, w.deviceSeen(ago(device.lastSeenAt))]} />
+                <ItemLine name={device.name} facts={[device.platform, w.deviceSeen(ago(device.lastSeenAt))]} />
                 <RowButton raised label={w.removeDevice} name={w.removeOf(device.name)} onClick={() => ask(device)} />
               </>
             )}

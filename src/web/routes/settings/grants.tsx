@@ -2,16 +2,16 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import { useRef } from 'react'
 import type { Grant } from '../../../features/grants/schema.ts'
+import { projectsQuery } from '../../account/session.ts'
 import { grants, ok } from '../../api.ts'
-import { CopyButton } from '../../components/copy.tsx'
+import { CopyButton } from '../../components/copy-button.tsx'
+import { describeProjectLimit } from '../../components/form/project-limit.tsx'
+import { useRemoval } from '../../components/form/removal.tsx'
 import { RowButton } from '../../components/form/row-button.tsx'
-import { limitText } from '../../components/project-limit.tsx'
-import { useRemoval } from '../../components/removal.tsx'
 import { Section } from '../../components/section.tsx'
-import { projectsQuery } from '../../session.ts'
-import { ago, day } from '../../times.ts'
-import { Items, Line, Page } from './parts.tsx'
-import { grantsQuery, useChange } from './queries.ts'
+import { ago, day } from '../../lib/times.ts'
+import { ItemLine, ItemList, SettingsSheet } from './parts.tsx'
+import { grantsQuery, useSettingsChange } from './queries.ts'
 import { titles, grantWords as w, words } from './words.ts'
 
 type Named = readonly { id: string; name: string }[]
@@ -21,14 +21,14 @@ const factsOf = ({ host, agentName, scopes, projects, lastUsedAt, expiresAt }: G
   host ? w.by(host) : w.unproven,
   agentName && w.as(agentName),
   w.may(scopes.some((scope) => scope.endsWith('write'))),
-  limitText(projects, known),
+  describeProjectLimit(projects, known),
   lastUsedAt ? words.used(ago(lastUsedAt)) : words.never,
   words.until(day(expiresAt)),
 ]
 
 export function Settings() {
   const mine = useQuery(grantsQuery())
-  const end = useChange((id: string) => ok(grants.settings.grants({ id }).delete()))
+  const end = useSettingsChange((id: string) => ok(grants.settings.grants({ id }).delete()))
   const [ask, asked] = useRemoval(end, ({ id, name }: Grant) => ({
     input: id,
     title: w.confirm(name),
@@ -43,11 +43,11 @@ export function Settings() {
     </>
   )
   return (
-    <Page title={titles.grants} about={about}>
+    <SettingsSheet title={titles.grants} about={about}>
       {mine.data?.items.length === 0 ? <Empty /> : <List items={mine.data?.items} error={mine.error} onEnd={ask} />}
       {isOwner && <OfTeam onEnd={ask} />}
       {asked}
-    </Page>
+    </SettingsSheet>
   )
 }
 
@@ -78,13 +78,13 @@ function List({ items, error, named = false, onEnd }: ListProps) {
   const { team } = useRouteContext({ from: '/inside' })
   const projects = useQuery(projectsQuery(team.id)).data ?? []
   return (
-    <Items
+    <ItemList
       items={items}
       error={error}
       label={named ? w.team : titles.grants}
       item={(grant) => (
         <>
-          <Line name={grant.name} facts={factsOf(grant, projects, named ? grant.user.name : undefined)} />
+          <ItemLine name={grant.name} facts={factsOf(grant, projects, named ? grant.user.name : undefined)} />
           {grant.can.revoke === true && (
             <RowButton raised label={w.end} name={`${w.end} ${grant.name}`} onClick={() => onEnd(grant)} />
           )}

@@ -2,14 +2,14 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Integration, IntegrationPut, Provider } from '../../../features/integrations/schema.ts'
 import { integrations, ok } from '../../api.ts'
-import { Dialog } from '../../components/dialog.tsx'
+import { Dialog } from '../../components/form/dialog.tsx'
 import { Field } from '../../components/form/fields.tsx'
 import { LoadStatus, ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { ago } from '../../times.ts'
-import { Secret } from './keys.tsx'
-import { Form, Line, Page } from './parts.tsx'
-import { integrationsQuery, useChange } from './queries.ts'
+import { ago } from '../../lib/times.ts'
+import { SecretOnce } from './keys.tsx'
+import { Form, ItemLine, SettingsSheet } from './parts.tsx'
+import { integrationsQuery, useSettingsChange } from './queries.ts'
 import { titles, integrationWords as w, words } from './words.ts'
 
 const codeHosts: readonly Provider[] = ['github', 'gitlab', 'gitea']
@@ -23,12 +23,12 @@ export function Settings() {
   const [editing, setEditing] = useState<Provider>()
   const [signingKey, setSigningKey] = useState<string>()
   return (
-    <Page title={titles.integrations} about={w.about}>
+    <SettingsSheet title={titles.integrations} about={w.about}>
       <LoadStatus of={{ data, error }} />
       {signingKey && (
         <>
           <p>{w.signingKey}</p>
-          <Secret text={signingKey} onStored={() => setSigningKey(undefined)} />
+          <SecretOnce text={signingKey} onStored={() => setSigningKey(undefined)} />
         </>
       )}
       {data && (
@@ -47,15 +47,15 @@ export function Settings() {
       {editing && (
         <Connect provider={editing} onClose={() => setEditing(undefined)} onKey={(key) => setSigningKey(key)} />
       )}
-    </Page>
+    </SettingsSheet>
   )
 }
 
 function One({ provider, saved, onEdit }: { provider: Provider; saved: Integration | undefined; onEdit(): void }) {
   const one = integrations.settings.integrations.user({ provider })
-  const remove = useChange(() => ok<unknown>(one.delete()))
-  const enable = useChange((enabled: boolean) => put({ provider, settings: { enabled } }))
-  const test = useChange(
+  const remove = useSettingsChange(() => ok<unknown>(one.delete()))
+  const enable = useSettingsChange((enabled: boolean) => put({ provider, settings: { enabled } }))
+  const test = useSettingsChange(
     () => ok(one.test.post()),
     ({ delivered, error }) => toast({ title: delivered ? w.tested : (error ?? ''), bad: !delivered }),
   )
@@ -69,7 +69,7 @@ function One({ provider, saved, onEdit }: { provider: Provider; saved: Integrati
   ]
   return (
     <>
-      <Line name={w.names[provider] ?? provider} facts={facts ?? []} />
+      <ItemLine name={w.names[provider] ?? provider} facts={facts ?? []} />
       {refused && <ProblemBox error={refused} />}
       <span className="row wrap">
         {saved && (
@@ -112,7 +112,7 @@ interface ConnectProps {
 
 function Connect({ provider, onClose, onKey }: ConnectProps) {
   const isCodeHost = codeHosts.includes(provider)
-  const save = useChange(put, ({ signingKey }) => {
+  const save = useSettingsChange(put, ({ signingKey }) => {
     if (signingKey) onKey(signingKey)
     onClose()
   })

@@ -2,16 +2,16 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 import type { ApiKey, ApiKeyCreate } from '../../../features/tokens/schema.ts'
-import { change, newKey, ok, tokens } from '../../api.ts'
-import { CopyButton } from '../../components/copy.tsx'
+import { projectsQuery } from '../../account/session.ts'
+import { newIdempotencyKey, ok, tokens, writeOptions } from '../../api.ts'
+import { CopyButton } from '../../components/copy-button.tsx'
 import { Field, Select } from '../../components/form/fields.tsx'
-import { limitIn, limitText, ProjectLimit } from '../../components/project-limit.tsx'
-import { useRemoval } from '../../components/removal.tsx'
+import { describeProjectLimit, ProjectLimitFields, readProjectLimit } from '../../components/form/project-limit.tsx'
+import { useRemoval } from '../../components/form/removal.tsx'
 import { Section } from '../../components/section.tsx'
-import { projectsQuery } from '../../session.ts'
-import { ago, day } from '../../times.ts'
-import { Form, Items, Line, Page } from './parts.tsx'
-import { keysQuery, useChange } from './queries.ts'
+import { ago, day } from '../../lib/times.ts'
+import { Form, ItemLine, ItemList, SettingsSheet } from './parts.tsx'
+import { keysQuery, useSettingsChange } from './queries.ts'
 import { titles, keyWords as w, words } from './words.ts'
 
 const isAlive = ({ revokedAt, expiresAt }: ApiKey): boolean => !revokedAt && Date.parse(expiresAt) > Date.now()
@@ -21,7 +21,7 @@ export function Settings() {
   const { team } = useRouteContext({ from: '/inside' })
   const { data, error } = useQuery(keysQuery)
   const projects = useQuery(projectsQuery(team.id)).data ?? []
-  const revoke = useChange((id: string) => ok(tokens.settings['api-keys']({ id }).delete()))
+  const revoke = useSettingsChange((id: string) => ok(tokens.settings['api-keys']({ id }).delete()))
   const [ask, asked] = useRemoval(revoke, ({ id, name }: ApiKey) => ({
     input: id,
     title: w.confirm(name),
@@ -30,7 +30,7 @@ export function Settings() {
     cancel: words.cancel,
   }))
   return (
-    <Page
+    <SettingsSheet
       title={titles.keys}
       about={
         <>
@@ -38,17 +38,17 @@ export function Settings() {
         </>
       }
     >
-      <Items
+      <ItemList
         items={data?.filter(isAlive)}
         error={error}
         label={titles.keys}
         item={(key) => (
           <>
-            <Line
+            <ItemLine
               name={key.name}
               facts={[
                 `${key.prefix}…${key.last4}`,
-                limitText(key.projects, projects),
+                describeProjectLimit(key.projects, projects),
                 key.lastUsedAt ? words.used(ago(key.lastUsedAt)) : words.never,
                 words.until(day(key.expiresAt)),
               ]}
@@ -61,19 +61,21 @@ export function Settings() {
       />
       <Create team={team.id} projects={projects} />
       {asked}
-    </Page>
+    </SettingsSheet>
   )
 }
 
 /** The secret is shown once: the form comes back when the person says that they stored it. */
 function Create({ team, projects }: { team: string; projects: readonly { id: string; name: string }[] }) {
-  const [key, setKey] = useState(newKey)
-  const create = useChange((input: ApiKeyCreate) => ok(tokens.settings['api-keys'].post(input, change(undefined, key))))
+  const [key, setKey] = useState(newIdempotencyKey)
+  const create = useSettingsChange((input: ApiKeyCreate) =>
+    ok(tokens.settings['api-keys'].post(input, writeOptions(undefined, key))),
+  )
   const done = () => {
     create.reset()
-    setKey(newKey())
+    setKey(newIdempotencyKey())
   }
-  if (create.data?.token) return <Secret text={create.data.token} onStored={done} />
+  if (create.data?.token) return <SecretOnce text={create.data.token} onStored={done} />
   return (
     <Section title={w.create}>
       <Form
@@ -81,7 +83,7 @@ function Create({ team, projects }: { team: string; projects: readonly { id: str
         busy={create.isPending}
         error={create.error}
         onSave={({ name = '', scope, days }, form) => {
-          const limit = limitIn(form)
+          const limit = readProjectLimit(form)
           create.mutate({
             name: name.trim(),
             scopes: [scope === 'read' ? 'read' : 'write'],
@@ -97,7 +99,7 @@ function Create({ team, projects }: { team: string; projects: readonly { id: str
           defaultValue="write"
           options={(['read', 'write'] as const).map((value) => ({ value, label: w.scopes[value] }))}
         />
-        <ProjectLimit projects={projects} />
+        <ProjectLimitFields projects={projects} />
         <Select
           label={w.days}
           name="days"
@@ -109,7 +111,7 @@ function Create({ team, projects }: { team: string; projects: readonly { id: str
   )
 }
 
-export function Secret({ text, onStored }: { text: string; onStored(): void }) {
+export function SecretOnce({ text, onStored }: { text: string; onStored(): void }) {
   const shown = useRef<HTMLElement>(null)
   return (
     <section className="sheet pad stack" aria-label={w.secret}>

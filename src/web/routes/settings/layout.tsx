@@ -1,7 +1,7 @@
 /** The settings of an account: a list of pages beside the one that is open. */
 import { Link, Outlet, useLocation } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
-import { pages } from './names.ts'
+import { settingsPageNames } from './names.ts'
 import { titles, words } from './words.ts'
 
 export function SettingsLayout() {
@@ -16,7 +16,7 @@ export function SettingsLayout() {
     <div className="scroll">
       <div className="page settings">
         <nav ref={list} className="setnav" aria-label={words.settings}>
-          {pages.map((page) => (
+          {settingsPageNames.map((page) => (
             <Link key={page} className="nav" to={`/settings/${page}`}>
               {titles[page]}
             </Link>

@@ -1,5 +1,5 @@
 /** The pages of the settings, in the order of their list. Each has its address below `/settings`. */
-export const pages = [
+export const settingsPageNames = [
   'profile',
   'security',
   'passkeys',
@@ -12,4 +12,4 @@ export const pages = [
   'notifications',
   'data',
 ] as const
-export type SettingsPage = (typeof pages)[number]
+export type SettingsPage = (typeof settingsPageNames)[number]

@@ -2,10 +2,10 @@
 import type { ReactNode } from 'react'
 import { ProblemBox, Waiting } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { Retry } from '../../frame/failed.tsx'
+import { RetryButton } from '../../frame/errors.tsx'
 import { words } from './words.ts'
 
-export function Page({ title, about, children }: { title: string; about?: ReactNode; children: ReactNode }) {
+export function SettingsSheet({ title, about, children }: { title: string; about?: ReactNode; children: ReactNode }) {
   useCrumbs({ label: words.settings, to: '/settings/profile' }, { label: title })
   return (
     <div className="stack s5">
@@ -59,11 +59,11 @@ interface ItemsProps<T> {
 }
 
 /** A short list, with its states. */
-export function Items<T extends { id: string }>({ items, error, item, label }: ItemsProps<T>) {
+export function ItemList<T extends { id: string }>({ items, error, item, label }: ItemsProps<T>) {
   if (error && !items)
     return (
       <ProblemBox error={error}>
-        <Retry />
+        <RetryButton />
       </ProblemBox>
     )
   if (!items) return <Waiting />
@@ -80,7 +80,13 @@ export function Items<T extends { id: string }>({ items, error, item, label }: I
 }
 
 /** The name of an item and what else is known of it. */
-export const Line = ({ name, facts }: { name: ReactNode; facts: readonly (string | false | null | undefined)[] }) => (
+export const ItemLine = ({
+  name,
+  facts,
+}: {
+  name: ReactNode
+  facts: readonly (string | false | null | undefined)[]
+}) => (
   <span className="grow stack s0">
     <b className="b5 cut">{name}</b>
     <span className="soft t12 wrapany">{facts.filter(Boolean).join(' · ')}</span>

@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import type { Passkey } from '../../../features/passkeys/schema.ts'
-import { change, ok, passkeys } from '../../api.ts'
+import { ok, passkeys, writeOptions } from '../../api.ts'
 import { Field } from '../../components/form/fields.tsx'
-import { InlineField } from '../../components/inline-edit.tsx'
-import { useRemoval } from '../../components/removal.tsx'
+import { InlineField } from '../../components/form/inline-edit.tsx'
+import { useRemoval } from '../../components/form/removal.tsx'
 import { Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { ago } from '../../times.ts'
-import { Form, Items, Line, Page } from './parts.tsx'
-import { passkeysQuery, useChange } from './queries.ts'
+import { ago } from '../../lib/times.ts'
+import { Form, ItemLine, ItemList, SettingsSheet } from './parts.tsx'
+import { passkeysQuery, useSettingsChange } from './queries.ts'
 import { titles, passkeyWords as w, words } from './words.ts'
 
 /** Returns why this browser cannot make passkeys at this address, or undefined. */
@@ -47,7 +47,7 @@ async function register(name: string): Promise<Passkey> {
 
 export function Settings() {
   const { data, error } = useQuery(passkeysQuery)
-  const remove = useChange((id: string) => ok(passkeys.settings.passkeys({ id }).delete()))
+  const remove = useSettingsChange((id: string) => ok(passkeys.settings.passkeys({ id }).delete()))
   const [ask, asked] = useRemoval(remove, ({ id, name }: Passkey) => ({
     input: id,
     title: w.confirm(name),
@@ -57,8 +57,8 @@ export function Settings() {
   }))
   const impossible = obstacle()
   return (
-    <Page title={titles.passkeys} about={impossible ?? w.about}>
-      <Items
+    <SettingsSheet title={titles.passkeys} about={impossible ?? w.about}>
+      <ItemList
         items={data}
         error={error}
         label={titles.passkeys}
@@ -66,12 +66,12 @@ export function Settings() {
       />
       {!impossible && <Add />}
       {asked}
-    </Page>
+    </SettingsSheet>
   )
 }
 
 function Add() {
-  const add = useChange(register)
+  const add = useSettingsChange(register)
   return (
     <Section title={w.add}>
       <Form
@@ -88,8 +88,8 @@ function Add() {
 
 function One({ passkey, onRemove }: { passkey: Passkey; onRemove(): void }) {
   const [isRenaming, setRenaming] = useState(false)
-  const rename = useChange((name: string) =>
-    ok(passkeys.settings.passkeys({ id: passkey.id }).patch({ name }, change(passkey.version))),
+  const rename = useSettingsChange((name: string) =>
+    ok(passkeys.settings.passkeys({ id: passkey.id }).patch({ name }, writeOptions(passkey.version))),
   )
   const used = passkey.lastUsedAt ? words.used(ago(passkey.lastUsedAt)) : words.never
   return (
@@ -103,7 +103,7 @@ function One({ passkey, onRemove }: { passkey: Passkey; onRemove(): void }) {
           onDone={() => setRenaming(false)}
         />
       ) : (
-        <Line name={passkey.name} facts={[used, passkey.backedUp && w.backedUp]} />
+        <ItemLine name={passkey.name} facts={[used, passkey.backedUp && w.backedUp]} />
       )}
       {rename.error && <ProblemBox error={rename.error} />}
       <button type="button" className="btn small quiet" onClick={() => setRenaming(true)}>

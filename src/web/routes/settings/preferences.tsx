@@ -1,26 +1,26 @@
 import { useQuery } from '@tanstack/react-query'
 import type { PreferencesAnswer, PreferencesPatch } from '../../../features/users/schema.ts'
+import { storeTheme, type Theme } from '../../account/theme.ts'
 import { accounts, ok } from '../../api.ts'
 import { optionsOf, Select } from '../../components/form/fields.tsx'
 import { LoadStatus, ProblemBox } from '../../components/states.tsx'
-import { storeTheme, type Theme } from '../../theme.ts'
-import { Page } from './parts.tsx'
-import { preferencesQuery, useChange } from './queries.ts'
+import { SettingsSheet } from './parts.tsx'
+import { preferencesQuery, useSettingsChange } from './queries.ts'
 import { titles, preferenceWords as w, words } from './words.ts'
 
 /** Each choice is saved at once. */
 export function Settings() {
   const { data, error } = useQuery(preferencesQuery)
-  const save = useChange((patch: PreferencesPatch) => ok(accounts.settings.preferences.patch(patch)))
+  const save = useSettingsChange((patch: PreferencesPatch) => ok(accounts.settings.preferences.patch(patch)))
   return (
-    <Page title={titles.preferences}>
+    <SettingsSheet title={titles.preferences}>
       <LoadStatus of={{ data, error }} />
       {save.error && <ProblemBox error={save.error} />}
       {data && <Choices now={data} onChange={save.mutate} />}
       <p className="soft t12" role="status">
         {save.isSuccess && words.saved}
       </p>
-    </Page>
+    </SettingsSheet>
   )
 }
 
@@ -49,12 +49,12 @@ function Choices({ now, onChange }: { now: PreferencesAnswer; onChange(patch: Pr
         options={optionsOf(w.densities)}
         onChange={(event) => onChange({ density: event.currentTarget.value as PreferencesAnswer['density'] })}
       />
-      <Toggle
+      <ToggleField
         label={w.presence}
         is={now.presence === 'on'}
         onChange={(on) => onChange({ presence: on ? 'on' : 'off' })}
       />
-      <Toggle
+      <ToggleField
         label={w.shortcuts}
         hint={w.shortcutsHint}
         is={now.shortcuts === 'on'}
@@ -71,7 +71,7 @@ interface ToggleProps {
   onChange(is: boolean): void
 }
 
-export const Toggle = ({ label, hint, is, onChange }: ToggleProps) => (
+export const ToggleField = ({ label, hint, is, onChange }: ToggleProps) => (
   <label className="row setcheck">
     <input type="checkbox" checked={is} onChange={(event) => onChange(event.currentTarget.checked)} />
     <span>

@@ -1,21 +1,21 @@
 import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import type { Invite } from '../../../features/invites/schema.ts'
+import { meQuery } from '../../account/session.ts'
 import { invites, ok } from '../../api.ts'
 import { Field, TextArea } from '../../components/form/fields.tsx'
-import { PicturePicker } from '../../components/picture-picker.tsx'
+import { PicturePicker } from '../../components/form/picture-picker.tsx'
 import { Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { meQuery } from '../../session.ts'
-import { Form, Items, Page } from './parts.tsx'
-import { savePicture, saveProfile, useAccountChange, useChange } from './queries.ts'
+import { Form, ItemList, SettingsSheet } from './parts.tsx'
+import { savePicture, saveProfile, useAccountChange, useSettingsChange } from './queries.ts'
 import { titles, profileWords as w, words } from './words.ts'
 
 export function Settings() {
   const me = useSuspenseQuery(meQuery).data
   const save = useAccountChange(saveProfile(me.version))
   return (
-    <Page title={titles.profile}>
+    <SettingsSheet title={titles.profile}>
       <Invitations />
       <Picture />
       <Form
@@ -47,7 +47,7 @@ export function Settings() {
         <Field label={w.timezone} name="timezone" defaultValue={me.timezone ?? ''} placeholder="Europe/Berlin" />
         <Field label={w.locale} name="locale" defaultValue={me.locale ?? ''} placeholder="de-DE" />
       </Form>
-    </Page>
+    </SettingsSheet>
   )
 }
 
@@ -77,7 +77,7 @@ function Invitations() {
     queryKey: ['settings', 'invites'],
     queryFn: async () => (await ok(invites.invites.get({ query: {} }))).items,
   })
-  const settle = useChange(
+  const settle = useSettingsChange(
     async ({ invite, verb }: { invite: Invite; verb: 'accept' | 'decline' }): Promise<void> => {
       const one = invites.invites({ token: invite.id })
       await ok<unknown>(verb === 'accept' ? one.accept.post() : one.decline.post())
@@ -91,7 +91,7 @@ function Invitations() {
   return (
     <Section title={w.invites} n={data.length}>
       {settle.error && <ProblemBox error={settle.error} />}
-      <Items
+      <ItemList
         items={data}
         error={error}
         label={w.invites}

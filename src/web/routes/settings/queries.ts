@@ -1,9 +1,9 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { ProfilePatch } from '../../../features/accounts/schema.ts'
 import type { User } from '../../../features/users/schema.ts'
+import { meQuery } from '../../account/session.ts'
 import {
   accounts,
-  change,
   connections,
   grants,
   integrations,
@@ -13,8 +13,8 @@ import {
   sync,
   tokens,
   uploads,
+  writeOptions,
 } from '../../api.ts'
-import { meQuery } from '../../session.ts'
 
 /** Everything that the settings show begins with this word, so that one change renews all of it. */
 const KEY = 'settings'
@@ -36,11 +36,11 @@ export const passkeysQuery = queryOptions({
   queryKey: [KEY, 'passkeys'],
   queryFn: async () => (await ok(passkeys.settings.passkeys.get({ query: { limit: 100 } }))).items,
 })
-export const connectedQuery = queryOptions({
+export const connectedAccountsQuery = queryOptions({
   queryKey: [KEY, 'connected'],
   queryFn: async () => (await ok(connections.settings['connected-accounts'].get({ query: { limit: 50 } }))).items,
 })
-export const waysQuery = queryOptions({
+export const signInProvidersQuery = queryOptions({
   queryKey: [KEY, 'ways'],
   queryFn: () => ok(connections.auth.providers.get()),
 })
@@ -58,7 +58,7 @@ export const preferencesQuery = queryOptions({
 })
 
 /** A change of something in the settings; all of them are read again afterwards. */
-export function useChange<I, O>(act: (input: I) => Promise<O>, onSuccess?: (result: O, input: I) => void) {
+export function useSettingsChange<I, O>(act: (input: I) => Promise<O>, onSuccess?: (result: O, input: I) => void) {
   const cache = useQueryClient()
   return useMutation({
     mutationFn: act,
@@ -74,6 +74,6 @@ export function useAccountChange<I>(act: (input: I) => Promise<User>) {
 }
 
 export const saveProfile = (version: number) => (patch: ProfilePatch) =>
-  ok(accounts.settings.profile.patch(patch, change(version)))
+  ok(accounts.settings.profile.patch(patch, writeOptions(version)))
 export const savePicture = (file: File | null): Promise<User> =>
   file ? sendFile<User>('/api/settings/avatar', file) : ok(uploads.settings.avatar.delete())

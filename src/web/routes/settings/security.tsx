@@ -1,20 +1,20 @@
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
+import { meQuery } from '../../account/session.ts'
 import { accounts, ok } from '../../api.ts'
 import { Field } from '../../components/form/fields.tsx'
 import { Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { meQuery } from '../../session.ts'
-import { Form, Page } from './parts.tsx'
+import { Form, SettingsSheet } from './parts.tsx'
 import { titles, securityWords as w } from './words.ts'
 
 export function Settings() {
   const me = useSuspenseQuery(meQuery).data
   return (
-    <Page title={titles.security}>
+    <SettingsSheet title={titles.security}>
       {!me.emailVerifiedAt && <Unverified email={me.email} />}
       <Password email={me.email} least={me.role === 'admin' ? 15 : 12} />
       <Address email={me.email} />
-    </Page>
+    </SettingsSheet>
   )
 }
 

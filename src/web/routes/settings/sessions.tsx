@@ -3,13 +3,13 @@ import type { LoginSession } from '../../../features/accounts/schema.ts'
 import { accounts, ok } from '../../api.ts'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { ago } from '../../times.ts'
-import { Items, Line, Page } from './parts.tsx'
-import { programOf } from './program.ts'
-import { sessionsQuery, useChange } from './queries.ts'
+import { ago } from '../../lib/times.ts'
+import { browserName } from './browser-name.ts'
+import { ItemLine, ItemList, SettingsSheet } from './parts.tsx'
+import { sessionsQuery, useSettingsChange } from './queries.ts'
 import { accountWords, titles, sessionWords as w } from './words.ts'
 
-const nameOf = ({ device, userAgent }: LoginSession): string => device ?? programOf(userAgent ?? w.unknown)
+const nameOf = ({ device, userAgent }: LoginSession): string => device ?? browserName(userAgent ?? w.unknown)
 
 const providers: Record<string, string> = accountWords.providers
 const factsOf = (session: LoginSession) => [
@@ -20,20 +20,20 @@ const factsOf = (session: LoginSession) => [
 
 export function Settings() {
   const { data, error } = useQuery(sessionsQuery)
-  const end = useChange(
+  const end = useSettingsChange(
     (id: string) => ok(accounts.settings.sessions({ id }).delete()),
     () => toast({ title: w.ended }),
   )
   return (
-    <Page title={titles.sessions} about={w.about}>
+    <SettingsSheet title={titles.sessions} about={w.about}>
       {end.error && <ProblemBox error={end.error} />}
-      <Items
+      <ItemList
         items={data}
         error={error}
         label={titles.sessions}
         item={(session) => (
           <>
-            <Line name={nameOf(session)} facts={factsOf(session)} />
+            <ItemLine name={nameOf(session)} facts={factsOf(session)} />
             {!session.current && (
               <button
                 type="button"
@@ -48,6 +48,6 @@ export function Settings() {
           </>
         )}
       />
-    </Page>
+    </SettingsSheet>
   )
 }

@@ -3,13 +3,13 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useParams, useRouteContext } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import type { CommunityPost } from '../../../features/community/schema.ts'
-import { Editor } from '../../components/editor.tsx'
 import { Field, TextArea } from '../../components/form/fields.tsx'
-import { Markdown } from '../../components/markdown.tsx'
-import { useRemoval } from '../../components/removal.tsx'
+import { useRemoval } from '../../components/form/removal.tsx'
 import { ProblemBox, Waiting } from '../../components/states.tsx'
+import { Editor } from '../../components/text/editor.tsx'
+import { Markdown } from '../../components/text/markdown.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { communityPostQuery, deleteOwn, editPost, reportPost, writePost } from './queries.ts'
+import { communityPostQuery, deleteOwnPost, editPost, reportPost, writePost } from './queries.ts'
 import { words } from './words.ts'
 
 const MOST = 20_480
@@ -87,7 +87,7 @@ export function EditPostPage() {
 
 function Own({ post }: { post: CommunityPost }) {
   const { isHidden, done } = useDone()
-  const remove = useMutation({ mutationFn: deleteOwn, onSuccess: () => location.assign('/community') })
+  const remove = useMutation({ mutationFn: deleteOwnPost, onSuccess: () => location.assign('/community') })
   const [ask, asked] = useRemoval(remove, ({ id, title }: CommunityPost) => ({
     input: id,
     title: words.removeTitle(title),

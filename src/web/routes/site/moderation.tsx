@@ -2,23 +2,23 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ModeratedItem } from '../../../features/marketplace/schema.ts'
-import { Confirm } from '../../components/confirm.tsx'
+import { Confirm } from '../../components/form/confirm.tsx'
 import { Field } from '../../components/form/fields.tsx'
+import { useRemoval } from '../../components/form/removal.tsx'
 import { RowButton } from '../../components/form/row-button.tsx'
-import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { dayAndTime } from '../../times.ts'
-import { AdminFrame, Find, Listed } from '../admin/frame.tsx'
+import { dayAndTime } from '../../lib/times.ts'
+import { AdminFrame, PagedTable, SearchForm } from '../admin/parts.tsx'
 import { useAdminChange } from '../admin/queries.ts'
 import {
   changeMessage,
   communityQuery,
   contactQuery,
-  hideItem,
   marketplaceQuery,
   moderatePost,
   removeMessage,
   removePost,
+  setItemHidden,
 } from './queries.ts'
 import { words } from './words.ts'
 
@@ -29,7 +29,7 @@ interface ChoiceProps<T extends string> {
   onChange(value: T): void
 }
 /** Which part of a list is shown. */
-export function Choice<T extends string>({ label, value, options, onChange }: ChoiceProps<T>) {
+export function SegmentedChoice<T extends string>({ label, value, options, onChange }: ChoiceProps<T>) {
   return (
     <div>
       <div className="seg" role="group" aria-label={label}>
@@ -58,7 +58,7 @@ export function ContactPage() {
   }))
   return (
     <AdminFrame at="contact">
-      <Choice<'messages' | 'spam'>
+      <SegmentedChoice<'messages' | 'spam'>
         label={words.columns.state}
         value={shown}
         options={[
@@ -68,7 +68,7 @@ export function ContactPage() {
         onChange={setShown}
       />
       {change.error && <ProblemBox error={change.error} />}
-      <Listed
+      <PagedTable
         list={list}
         columns={[
           {
@@ -128,7 +128,7 @@ export function CommunityPage() {
   }))
   return (
     <AdminFrame at="community">
-      <Choice<'hidden' | 'visible'>
+      <SegmentedChoice<'hidden' | 'visible'>
         label={words.columns.state}
         value={status}
         options={[
@@ -138,7 +138,7 @@ export function CommunityPage() {
         onChange={setStatus}
       />
       {change.error && <ProblemBox error={change.error} />}
-      <Listed
+      <PagedTable
         list={list}
         columns={[
           {
@@ -186,13 +186,13 @@ export function MarketplacePage() {
   const [search, setSearch] = useState('')
   const [hiding, setHiding] = useState<ModeratedItem>()
   const list = useInfiniteQuery(marketplaceQuery(search))
-  const change = useAdminChange(hideItem)
+  const change = useAdminChange(setItemHidden)
   const w = words.marketplace
   return (
     <AdminFrame at="marketplace">
-      <Find label={w.find} value={search} onFind={setSearch} />
+      <SearchForm label={w.find} value={search} onFind={setSearch} />
       {change.error && !hiding && <ProblemBox error={change.error} />}
-      <Listed
+      <PagedTable
         list={list}
         columns={[
           {
@@ -238,7 +238,7 @@ export function MarketplacePage() {
 
 interface HidingProps {
   item: ModeratedItem
-  change: ReturnType<typeof useAdminChange<Parameters<typeof hideItem>[0], unknown>>
+  change: ReturnType<typeof useAdminChange<Parameters<typeof setItemHidden>[0], unknown>>
   onClose(): void
 }
 

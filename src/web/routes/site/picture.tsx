@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 import type { SitePicture } from '../../../features/uploads/schema.ts'
 import { sendFile } from '../../api.ts'
 import { Field } from '../../components/form/fields.tsx'
-import { PicturePicker } from '../../components/picture-picker.tsx'
+import { PicturePicker } from '../../components/form/picture-picker.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { words } from './words.ts'
 

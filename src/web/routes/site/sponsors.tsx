@@ -5,16 +5,16 @@ import { useState } from 'react'
 import type { Sponsor } from '../../../features/sponsors/schema.ts'
 import { Field } from '../../components/form/fields.tsx'
 import { FormDialog, type SentForm } from '../../components/form/form.tsx'
+import { useRemoval } from '../../components/form/removal.tsx'
 import { RowButton } from '../../components/form/row-button.tsx'
-import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox, Waiting } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { ago } from '../../times.ts'
-import { AdminFrame, Listed, Table } from '../admin/frame.tsx'
+import { ago } from '../../lib/times.ts'
+import { AdminFrame, DataTable, PagedTable } from '../admin/parts.tsx'
 import { useAdminChange } from '../admin/queries.ts'
-import { Choice } from './moderation.tsx'
+import { SegmentedChoice } from './moderation.tsx'
 import { PictureField } from './picture.tsx'
-import { mirror, removeSponsor, reposQuery, saveSponsor, sponsorsQuery, trackedQuery } from './queries.ts'
+import { mirrorIssues, removeSponsor, reposQuery, saveSponsor, sponsorsQuery, trackedIssuesQuery } from './queries.ts'
 import { words } from './words.ts'
 
 const tiers = ['platinum', 'gold', 'silver', 'bronze'] as const
@@ -37,7 +37,7 @@ export function SponsorsPage() {
           {w.add}
         </button>
       </p>
-      <Listed
+      <PagedTable
         list={list}
         columns={[
           { title: w.columns.name, of: ({ name }) => <b className="b5">{name}</b> },
@@ -122,7 +122,7 @@ function SponsorForm({ saved, onClose }: { saved?: Sponsor; onClose(): void }) {
 
 export function TrackerPage() {
   const { data, error } = useQuery(reposQuery)
-  const sync = useAdminChange(mirror)
+  const sync = useAdminChange(mirrorIssues)
   const w = words.tracker
   const said = (items: { added: number; changed: number }[]) =>
     w.done(
@@ -154,7 +154,7 @@ export function TrackerPage() {
               {w.sync}
             </button>
           </p>
-          <Table
+          <DataTable
             items={data.items.map((item) => ({ ...item, id: item.repo }))}
             columns={[
               { title: w.columns.repo, of: ({ repo }) => repo },
@@ -173,11 +173,11 @@ export function TrackerPage() {
 
 function Issues() {
   const [state, setState] = useState<'open' | 'closed'>('open')
-  const list = useInfiniteQuery(trackedQuery(state))
+  const list = useInfiniteQuery(trackedIssuesQuery(state))
   const w = words.tracker
   return (
     <section className="stack">
-      <Choice<'open' | 'closed'>
+      <SegmentedChoice<'open' | 'closed'>
         label={words.columns.state}
         value={state}
         options={[
@@ -186,7 +186,7 @@ function Issues() {
         ]}
         onChange={setState}
       />
-      <Listed
+      <PagedTable
         list={list}
         columns={[
           {

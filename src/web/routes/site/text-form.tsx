@@ -2,26 +2,26 @@
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { Page, Post } from '../../../features/site/content-schema.ts'
-import { Editor } from '../../components/editor.tsx'
 import { Field, Select, TextArea } from '../../components/form/fields.tsx'
 import { splitList } from '../../components/form/form.tsx'
 import { LoadStatus, ProblemBox } from '../../components/states.tsx'
+import { Editor } from '../../components/text/editor.tsx'
 import { useAdminChange } from '../admin/queries.ts'
 import { type Cover, CoverField, sendPicture } from './picture.tsx'
-import { categoriesQuery, type Kind, saveText, textQuery } from './queries.ts'
+import { categoriesQuery, type SiteTextKind, saveText, textQuery } from './queries.ts'
 import { words } from './words.ts'
 
 const MOST = 256 << 10
 type Text = Page | Post
 
 interface Props {
-  kind: Kind
+  kind: SiteTextKind
   id?: string
   onEnd(): void
 }
 
 /** The form begins with what is stored, so it waits for it. */
-export function TextForm({ kind, id, onEnd }: Props) {
+export function SiteTextForm({ kind, id, onEnd }: Props) {
   const { data, error } = useQuery({ ...textQuery(kind, id ?? ''), enabled: id !== undefined })
   if (id === undefined) return <Fields kind={kind} onEnd={onEnd} />
   if (!data) return <LoadStatus of={{ data, error }} />
@@ -40,7 +40,7 @@ const local = (at: string | null | undefined): string => {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
-function Fields({ kind, saved, onEnd }: { kind: Kind; saved?: Text; onEnd(): void }) {
+function Fields({ kind, saved, onEnd }: { kind: SiteTextKind; saved?: Text; onEnd(): void }) {
   const [content, setContent] = useState(saved?.content ?? '')
   const [cover, setCover] = useState<Cover>({ coverId: saved?.coverId ?? null, coverAlt: saved?.coverAlt ?? null })
   const save = useAdminChange(saveText)
@@ -76,7 +76,7 @@ function Fields({ kind, saved, onEnd }: { kind: Kind; saved?: Text; onEnd(): voi
   )
 }
 
-function fieldsOf(kind: Kind, form: FormData) {
+function fieldsOf(kind: SiteTextKind, form: FormData) {
   const text = (name: string): string => String(form.get(name) ?? '').trim()
   const from = text('publishedAt')
   const common = {

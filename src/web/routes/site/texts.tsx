@@ -2,31 +2,31 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Field } from '../../components/form/fields.tsx'
+import { useRemoval } from '../../components/form/removal.tsx'
 import { RowButton } from '../../components/form/row-button.tsx'
-import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { ago } from '../../times.ts'
-import { AdminFrame, Find, Listed, Table } from '../admin/frame.tsx'
+import { ago } from '../../lib/times.ts'
+import { AdminFrame, DataTable, PagedTable, SearchForm } from '../admin/parts.tsx'
 import { useAdminChange } from '../admin/queries.ts'
 import {
   categoriesQuery,
   createCategory,
-  type Kind,
   removeCategory,
   removeText,
   restoreText,
+  type SiteTextKind,
   textsQuery,
 } from './queries.ts'
-import { TextForm } from './text-form.tsx'
+import { SiteTextForm } from './text-form.tsx'
 import { words } from './words.ts'
 
 export function SitePage() {
-  const [editing, setEditing] = useState<{ kind: Kind; id?: string }>()
+  const [editing, setEditing] = useState<{ kind: SiteTextKind; id?: string }>()
   const end = () => setEditing(undefined)
   if (editing)
     return (
       <AdminFrame at="site">
-        <TextForm {...editing} onEnd={end} />
+        <SiteTextForm {...editing} onEnd={end} />
       </AdminFrame>
     )
   return (
@@ -45,7 +45,7 @@ interface Shown {
   title: string
 }
 
-function Texts({ kind, onEdit }: { kind: Kind; onEdit(id?: string): void }) {
+function Texts({ kind, onEdit }: { kind: SiteTextKind; onEdit(id?: string): void }) {
   const [search, setSearch] = useState('')
   const [isDeleted, setDeleted] = useState(false)
   const list = useInfiniteQuery(textsQuery(kind, search, isDeleted))
@@ -66,13 +66,13 @@ function Texts({ kind, onEdit }: { kind: Kind; onEdit(id?: string): void }) {
           {words.newOf[kind]}
         </button>
       </header>
-      <Find label={words.findOf[kind]} value={search} onFind={setSearch} />
+      <SearchForm label={words.findOf[kind]} value={search} onFind={setSearch} />
       <label className="row t13">
         <input type="checkbox" checked={isDeleted} onChange={(event) => setDeleted(event.currentTarget.checked)} />
         <span>{words.deletedOf[kind]}</span>
       </label>
       {restore.error && <ProblemBox error={restore.error} />}
-      <Listed
+      <PagedTable
         list={list}
         columns={[
           { title: words.one[kind], of: ({ title }) => <b className="b5">{title}</b> },
@@ -129,7 +129,7 @@ function Categories() {
       <h2 className="h2">{words.categories}</h2>
       {problem && <ProblemBox error={problem} />}
       {data && (
-        <Table
+        <DataTable
           items={data.items}
           columns={[
             { title: columns.name, of: ({ name }) => name },

@@ -3,24 +3,24 @@ import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate, useRouteContext } from '@tanstack/react-router'
 import { type ReactNode, Suspense, useState } from 'react'
 import type { SkillDetail } from '../../../features/skills/schema.ts'
-import { Kbd, useFootLeft } from '../../components/foot.tsx'
+import { agentsQuery } from '../../account/session.ts'
+import { Avatar } from '../../components/avatar.tsx'
 import { LazyMenu } from '../../components/lazy-menu.tsx'
-import { Markdown } from '../../components/markdown.tsx'
-import { Avatar } from '../../components/party.tsx'
-import { Prop, Section } from '../../components/section.tsx'
+import { Property, Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
+import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
+import { Markdown } from '../../components/text/markdown.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { useKey } from '../../keys.ts'
-import { lazy } from '../../lazy.ts'
-import { agentsQuery } from '../../session.ts'
-import { dayAndTime } from '../../times.ts'
+import { lazy } from '../../lib/lazy.ts'
+import { dayAndTime } from '../../lib/times.ts'
+import { useKey } from '../../shortcuts.ts'
 import { scopeNames } from '../skills/words.ts'
-import { restore, skillQuery, useChange, useRemove } from './queries.ts'
+import { restoreSkill, skillQuery, useChangeSkill, useRemoveSkill } from './queries.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/skills/$id')
-const Writing = lazy(async () => ({ default: (await import('./writing.tsx')).Writing }))
+const Writing = lazy(async () => ({ default: (await import('./skill-editor.tsx')).SkillEditor }))
 
 const keys = (
   <span className="row">
@@ -36,16 +36,16 @@ export function SkillPage() {
 }
 
 function Body({ skill }: { skill: SkillDetail }) {
-  const change = useChange(skill)
-  const remove = useRemove(skill)
+  const change = useChangeSkill(skill)
+  const remove = useRemoveSkill(skill)
   const navigate = useNavigate()
   const [isWriting, setWriting] = useState(false)
   const may = skill.can.update === true
   useCrumbs({ label: words.skills, to: '/skills' }, { label: skill.name })
   useKey('e', () => may && setWriting(true), may ? { label: words.keys.edit } : {})
-  useFootLeft(may ? keys : null)
+  useStatusBarLeft(may ? keys : null)
   const removed = () => {
-    const undo = () => void restore(skill.id).catch((error: Error) => toast({ title: error.message, bad: true }))
+    const undo = () => void restoreSkill(skill.id).catch((error: Error) => toast({ title: error.message, bad: true }))
     toast({ title: words.removed, text: skill.name, action: { label: words.undo, run: undo } })
     void navigate({ to: '/skills' })
   }
@@ -134,7 +134,7 @@ function Fields({ skill, onScope, children }: FieldsProps) {
   return (
     <aside aria-label={words.fields}>
       <dl>
-        <Prop name={words.sharedWith}>
+        <Property name={words.sharedWith}>
           {scopes.length > 0 ? (
             <LazyMenu
               trigger={
@@ -149,13 +149,13 @@ function Fields({ skill, onScope, children }: FieldsProps) {
           ) : (
             flag
           )}
-        </Prop>
-        <Prop name={words.slug}>
+        </Property>
+        <Property name={words.slug}>
           <span className="mono t12 cut">{skill.slug}</span>
-        </Prop>
-        <Prop name={words.changed}>{dayAndTime(skill.updatedAt)}</Prop>
+        </Property>
+        <Property name={words.changed}>{dayAndTime(skill.updatedAt)}</Property>
         {skill.tags.length > 0 && (
-          <Prop name={words.tags}>
+          <Property name={words.tags}>
             <span className="row tight wrap">
               {skill.tags.map((tag) => (
                 <span key={tag} className="chip">
@@ -163,7 +163,7 @@ function Fields({ skill, onScope, children }: FieldsProps) {
                 </span>
               ))}
             </span>
-          </Prop>
+          </Property>
         )}
       </dl>
       <div className="stack">{children}</div>

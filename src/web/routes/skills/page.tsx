@@ -3,12 +3,12 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import { GraduationCap } from 'lucide-react'
 import type { SkillItem } from '../../../features/skills/schema.ts'
-import { choices, RecordCells, RecordList } from '../../components/record-list.tsx'
-import { lazy } from '../../lazy.ts'
+import { filterChoices, RecordCells, RecordList } from '../../components/list/record-list.tsx'
+import { lazy } from '../../lib/lazy.ts'
 import { skillsQuery } from './queries.ts'
 import { scopeNames, words } from './words.ts'
 
-const CreateDialog = lazy(async () => ({ default: (await import('../skill/writing.tsx')).CreateDialog }))
+const CreateDialog = lazy(async () => ({ default: (await import('../skill/skill-editor.tsx')).CreateSkillDialog }))
 
 const route = getRouteApi('/inside/skills')
 
@@ -21,7 +21,7 @@ export function SkillsPage() {
     <RecordList
       words={words}
       found={found}
-      filters={[{ name: 'scope', label: words.scope, values: choices(scopeNames), chosen: search.scope }]}
+      filters={[{ name: 'scope', label: words.scope, values: filterChoices(scopeNames), chosen: search.scope }]}
       q={search.q}
       onNarrow={(change) => void navigate({ search: (before) => ({ ...before, ...change }) })}
       may={found.data?.pages[0]?.can?.create === true}

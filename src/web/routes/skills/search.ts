@@ -1,5 +1,5 @@
 import type { SkillItem } from '../../../features/skills/schema.ts'
-import { choiceIn, textIn } from '../../address.ts'
+import { choiceParam, textParam } from '../../lib/search-params.ts'
 import { scopeNames } from './words.ts'
 
 export interface SkillSearch {
@@ -8,6 +8,6 @@ export interface SkillSearch {
 }
 
 export const skillSearch = (search: Record<string, unknown>): SkillSearch => ({
-  q: textIn(search.q),
-  scope: choiceIn(scopeNames, search.scope),
+  q: textParam(search.q),
+  scope: choiceParam(scopeNames, search.scope),
 })

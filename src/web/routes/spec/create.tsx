@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
 import { useState } from 'react'
-import { newKey } from '../../api.ts'
+import { projectsQuery } from '../../account/session.ts'
+import { newIdempotencyKey } from '../../api.ts'
 import { Field, Select, TextArea } from '../../components/form/fields.tsx'
 import { FormDialog, type SentForm } from '../../components/form/form.tsx'
-import { projectsQuery } from '../../session.ts'
-import { useCreate } from './queries.ts'
+import { useCreateSpec } from './queries.ts'
 import { words } from './words.ts'
 
 interface Props {
@@ -14,11 +14,11 @@ interface Props {
   onCreated(id: string): void
 }
 
-export function CreateDialog({ project, onClose, onCreated }: Props) {
+export function CreateSpecDialog({ project, onClose, onCreated }: Props) {
   const { team } = useRouteContext({ from: '/inside' })
   const projects = useQuery(projectsQuery(team.id)).data ?? []
-  const create = useCreate()
-  const [key] = useState(newKey)
+  const create = useCreateSpec()
+  const [key] = useState(newIdempotencyKey)
   const send = (form: SentForm) => {
     const { text } = form
     create.mutate(

@@ -3,19 +3,19 @@ import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Suspense, useState } from 'react'
 import type { SpecDetail } from '../../../features/specs/schema.ts'
-import { Kbd, useFootLeft, useSetFoot } from '../../components/foot.tsx'
-import { Markdown } from '../../components/markdown.tsx'
 import { ProblemBox, Waiting } from '../../components/states.tsx'
+import { Kbd, useSetStatusBar, useStatusBarLeft } from '../../components/status-bar.tsx'
+import { Markdown } from '../../components/text/markdown.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { useKey } from '../../keys.ts'
-import { lazy } from '../../lazy.ts'
-import { specQuery, useRevise, versionQuery } from './queries.ts'
-import { Fields, Versions } from './side.tsx'
+import { lazy } from '../../lib/lazy.ts'
+import { useKey } from '../../shortcuts.ts'
+import { specQuery, useReviseSpec, versionQuery } from './queries.ts'
+import { SpecFields, SpecVersions } from './side.tsx'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/specs/$id')
-const Diff = lazy(async () => ({ default: (await import('../../components/diff.tsx')).Diff }))
-const Writing = lazy(async () => ({ default: (await import('./writing.tsx')).Writing }))
+const Diff = lazy(async () => ({ default: (await import('../../components/text/diff.tsx')).Diff }))
+const Writing = lazy(async () => ({ default: (await import('./spec-editor.tsx')).SpecEditor }))
 
 const keys = (
   <span className="row">
@@ -32,13 +32,13 @@ export function SpecPage() {
 
 function Body({ spec }: { spec: SpecDetail }) {
   const { from, to } = route.useSearch()
-  const revise = useRevise(spec.id)
-  const set = useSetFoot()
+  const revise = useReviseSpec(spec.id)
+  const set = useSetStatusBar()
   const [isWriting, setWriting] = useState(false)
   const may = spec.can.update === true
   useCrumbs({ label: words.specs, to: '/specs' }, { label: spec.title })
   useKey('e', () => may && setWriting(true), may ? { label: words.keys.edit } : {})
-  useFootLeft(may ? keys : null)
+  useStatusBarLeft(may ? keys : null)
   const save = (patch: Omit<Parameters<typeof revise.mutate>[0], 'base'>) =>
     revise.mutate(
       { ...patch, base: spec.version },
@@ -66,9 +66,9 @@ function Body({ spec }: { spec: SpecDetail }) {
             )}
           </Suspense>
         </div>
-        <Fields spec={spec} onStatus={(status) => save({ status })}>
-          <Versions spec={spec} />
-        </Fields>
+        <SpecFields spec={spec} onStatus={(status) => save({ status })}>
+          <SpecVersions spec={spec} />
+        </SpecFields>
       </div>
     </section>
   )

@@ -1,6 +1,6 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { SpecCreate, SpecPatch } from '../../../features/specs/schema.ts'
-import { change, ok, specs } from '../../api.ts'
+import { ok, specs, writeOptions } from '../../api.ts'
 import { pagedQuery, useWrite } from '../../lib/data.ts'
 
 export const specQuery = (id: string) =>
@@ -23,19 +23,19 @@ const refresh = (cache: ReturnType<typeof useQueryClient>) =>
   Promise.all([cache.invalidateQueries({ queryKey: ['spec'] }), cache.invalidateQueries({ queryKey: ['specs'] })])
 
 /** Writes the next version, on the version that the change is based on. */
-export function useRevise(id: string) {
+export function useReviseSpec(id: string) {
   const cache = useQueryClient()
   return useMutation({
     scope: { id: `spec ${id}` },
     mutationFn: ({ base, ...patch }: Omit<SpecPatch, 'baseVersion'> & { base: number }) =>
-      ok(specs.specs({ id }).patch(patch, change(base))),
+      ok(specs.specs({ id }).patch(patch, writeOptions(base))),
     onSettled: () => refresh(cache),
   })
 }
 
-export const useCreate = () =>
+export const useCreateSpec = () =>
   useWrite(
-    ({ key, ...spec }: SpecCreate & { key: string }) => ok(specs.specs.post(spec, change(undefined, key))),
+    ({ key, ...spec }: SpecCreate & { key: string }) => ok(specs.specs.post(spec, writeOptions(undefined, key))),
     ['spec'],
     ['specs'],
   )

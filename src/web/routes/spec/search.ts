@@ -1,4 +1,4 @@
-import { numberIn } from '../../address.ts'
+import { numberParam } from '../../lib/search-params.ts'
 
 /** Which versions are compared; with `to` alone, that version is read. */
 interface SpecSearch {
@@ -7,6 +7,6 @@ interface SpecSearch {
 }
 
 export const specSearch = (search: Record<string, unknown>): SpecSearch => ({
-  from: numberIn(search.from),
-  to: numberIn(search.to),
+  from: numberParam(search.from),
+  to: numberParam(search.to),
 })

@@ -3,12 +3,12 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import type { SpecDetail, SpecVersion } from '../../../features/specs/schema.ts'
+import { projectsQuery } from '../../account/session.ts'
+import { Avatar } from '../../components/avatar.tsx'
 import { LazyMenu } from '../../components/lazy-menu.tsx'
-import { Avatar } from '../../components/party.tsx'
-import { Prop } from '../../components/section.tsx'
+import { Property } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { projectsQuery } from '../../session.ts'
-import { ago, dayAndTime } from '../../times.ts'
+import { ago, dayAndTime } from '../../lib/times.ts'
 import { statusFlags, statusNames } from '../specs/words.ts'
 import { versionsQuery } from './queries.ts'
 import { words } from './words.ts'
@@ -19,14 +19,14 @@ interface FieldsProps {
   children: ReactNode
 }
 
-export function Fields({ spec, onStatus, children }: FieldsProps) {
+export function SpecFields({ spec, onStatus, children }: FieldsProps) {
   const { team } = useRouteContext({ from: '/inside' })
   const project = useQuery(projectsQuery(team.id)).data?.find(({ id }) => id === spec.projectId)
   const flag = <span className={statusFlags[spec.status]}>{statusNames[spec.status]}</span>
   return (
     <aside aria-label={words.fields}>
       <dl>
-        <Prop name={words.status}>
+        <Property name={words.status}>
           {spec.can.update === true ? (
             <LazyMenu
               trigger={
@@ -45,16 +45,16 @@ export function Fields({ spec, onStatus, children }: FieldsProps) {
           ) : (
             flag
           )}
-        </Prop>
+        </Property>
         {project && (
-          <Prop name={words.project}>
+          <Property name={words.project}>
             <Link className="cut" to="/projects/$slug" params={{ slug: project.slug }}>
               {project.name}
             </Link>
-          </Prop>
+          </Property>
         )}
         {spec.links.length > 0 && (
-          <Prop name={words.links}>
+          <Property name={words.links}>
             <span className="stack s1">
               {spec.links.map(({ id, kind, path, title, type }) => (
                 <Link key={`${id} ${kind}`} className="link cut" to={path} title={`${type} · ${kind}`}>
@@ -62,7 +62,7 @@ export function Fields({ spec, onStatus, children }: FieldsProps) {
                 </Link>
               ))}
             </span>
-          </Prop>
+          </Property>
         )}
       </dl>
       {spec.can.reopen === true && (
@@ -77,7 +77,7 @@ export function Fields({ spec, onStatus, children }: FieldsProps) {
   )
 }
 
-export function Versions({ spec }: { spec: SpecDetail }) {
+export function SpecVersions({ spec }: { spec: SpecDetail }) {
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(versionsQuery(spec.id))
   // On a phone the text comes first.
   const [isOpen, setOpen] = useState(() => window.innerWidth > 767)

@@ -3,13 +3,13 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import { BookOpenText } from 'lucide-react'
 import type { SpecItem } from '../../../features/specs/schema.ts'
-import { byProject, choices, RecordCells, RecordList } from '../../components/record-list.tsx'
-import { lazy } from '../../lazy.ts'
-import { projectsQuery } from '../../session.ts'
+import { projectsQuery } from '../../account/session.ts'
+import { filterChoices, projectFilter, RecordCells, RecordList } from '../../components/list/record-list.tsx'
+import { lazy } from '../../lib/lazy.ts'
 import { specsQuery } from './queries.ts'
 import { statusFlags, statusNames, words } from './words.ts'
 
-const CreateDialog = lazy(async () => ({ default: (await import('../spec/create.tsx')).CreateDialog }))
+const CreateDialog = lazy(async () => ({ default: (await import('../spec/create.tsx')).CreateSpecDialog }))
 
 const route = getRouteApi('/inside/specs')
 
@@ -24,8 +24,8 @@ export function SpecsPage() {
       words={words}
       found={found}
       filters={[
-        { name: 'status', label: words.status, values: choices(statusNames), chosen: search.status },
-        byProject(words.project, projects, search.project),
+        { name: 'status', label: words.status, values: filterChoices(statusNames), chosen: search.status },
+        projectFilter(words.project, projects, search.project),
       ]}
       q={search.q}
       onNarrow={(change) => void navigate({ search: (before) => ({ ...before, ...change }) })}

@@ -1,5 +1,5 @@
 import type { SpecItem } from '../../../features/specs/schema.ts'
-import { choiceIn, textIn } from '../../address.ts'
+import { choiceParam, textParam } from '../../lib/search-params.ts'
 import { statusNames } from './words.ts'
 
 export interface SpecsSearch {
@@ -10,7 +10,7 @@ export interface SpecsSearch {
 }
 
 export const specsSearch = (search: Record<string, unknown>): SpecsSearch => ({
-  q: textIn(search.q),
-  status: choiceIn(statusNames, search.status),
-  project: textIn(search.project),
+  q: textParam(search.q),
+  status: choiceParam(statusNames, search.status),
+  project: textParam(search.project),
 })

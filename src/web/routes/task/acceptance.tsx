@@ -2,9 +2,9 @@
 import { Check, Pencil, X } from 'lucide-react'
 import { useState } from 'react'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'
-import { InlineField } from '../../components/inline-edit.tsx'
-import { AddLine } from './add-line.tsx'
-import { Section } from './section.tsx'
+import { InlineField } from '../../components/form/inline-edit.tsx'
+import { AddLineForm } from './add-line.tsx'
+import { TaskSection } from './section.tsx'
 import { words } from './words.ts'
 
 type Criteria = TaskDetail['acceptance']
@@ -23,7 +23,7 @@ export function Acceptance({ criteria, may, onChange }: Props) {
   const done = criteria.filter((criterion) => criterion.done).length
   const put = (place: number, ...next: Criteria) => onChange(criteria.toSpliced(place, 1, ...next))
   return (
-    <Section title={words.acceptance} n={criteria.length > 0 ? words.of(done, criteria.length) : undefined}>
+    <TaskSection title={words.acceptance} n={criteria.length > 0 ? words.of(done, criteria.length) : undefined}>
       <ul>
         {criteria.map((criterion, place) => (
           <Criterion
@@ -37,13 +37,13 @@ export function Acceptance({ criteria, may, onChange }: Props) {
         ))}
       </ul>
       {may && criteria.length < MOST && (
-        <AddLine
+        <AddLineForm
           label={words.addCriterion}
           longest={LONGEST}
           onAdd={(text) => onChange([...criteria, { text, done: false }])}
         />
       )}
-    </Section>
+    </TaskSection>
   )
 }
 

@@ -8,7 +8,7 @@ interface Props {
 }
 
 /** A field that adds a line to a list of the task. */
-export function AddLine({ label, longest, onAdd }: Props) {
+export function AddLineForm({ label, longest, onAdd }: Props) {
   const [text, setText] = useState('')
   return (
     <form

@@ -2,19 +2,19 @@
 import { Trash2 } from 'lucide-react'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'
 import { CheckpointFields } from '../../components/checkpoint.tsx'
-import { Markdown } from '../../components/markdown.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { dayAndTime } from '../../times.ts'
+import { Markdown } from '../../components/text/markdown.tsx'
+import { dayAndTime } from '../../lib/times.ts'
 import { Acceptance } from './acceptance.tsx'
-import { Comments } from './comments.tsx'
-import { Fields } from './fields.tsx'
-import { HoldBox } from './hold.tsx'
-import { Met, MetBox } from './met.tsx'
-import { type Act, useAct, useChange, useRelate, useRemove, useVerify } from './queries.ts'
-import { Level, Section } from './section.tsx'
-import { Links, Ties } from './ties.tsx'
-import { Description, Title } from './titles.tsx'
-import { EvidenceTrail, History } from './trail.tsx'
+import { ClaimBox } from './claim-box.tsx'
+import { TaskComments } from './comments.tsx'
+import { EditConflict, EditConflictBox } from './edit-conflict.tsx'
+import { TaskEvidenceList, TaskHistory } from './evidence-history.tsx'
+import { TaskFields } from './fields.tsx'
+import { type TaskAct, useChangeTask, useRelateTask, useRemoveTask, useTaskAct, useVerifyEvidence } from './queries.ts'
+import { TaskLinks, TaskRelations } from './relations.tsx'
+import { HeadingLevel, TaskSection } from './section.tsx'
+import { TaskDescription, TaskTitle } from './title.tsx'
 import { words } from './words.ts'
 
 interface Props {
@@ -25,68 +25,71 @@ interface Props {
 }
 
 export const TaskBody = ({ task, level, onGone }: Props) => (
-  <Level value={level}>
+  <HeadingLevel value={level}>
     <Body task={task} onGone={onGone} />
-  </Level>
+  </HeadingLevel>
 )
 
 type May = (action: keyof TaskDetail['can']) => boolean
 
 function Body({ task, onGone }: Omit<Props, 'level'>) {
-  const change = useChange(task)
-  const act = useAct(task)
-  const relate = useRelate(task)
-  const verify = useVerify(task)
+  const change = useChangeTask(task)
+  const act = useTaskAct(task)
+  const relate = useRelateTask(task)
+  const verify = useVerifyEvidence(task)
   const may: May = (action) => task.can[action] === true
   const { lastCheckpoint: checkpoint } = task
   const error = change.error ?? act.error ?? relate.error ?? verify.error
   return (
     <div className="body">
       <div className="txt">
-        <Title task={task} may={may('update')} onChange={(title) => change.mutate({ title })} />
-        <Description task={task} may={may('update')} onChange={(description) => change.mutate({ description })} />
-        {error instanceof Met ? (
-          <MetBox met={error} onMine={change.mutate} onTheirs={change.reset} />
+        <TaskTitle task={task} may={may('update')} onChange={(title) => change.mutate({ title })} />
+        <TaskDescription task={task} may={may('update')} onChange={(description) => change.mutate({ description })} />
+        {error instanceof EditConflict ? (
+          <EditConflictBox met={error} onMine={change.mutate} onTheirs={change.reset} />
         ) : (
           error && <ProblemBox error={error} />
         )}
-        {task.lease && <HoldBox task={task} may={may} onAct={act.mutate} busy={act.isPending} />}
+        {task.lease && <ClaimBox task={task} may={may} onAct={act.mutate} busy={act.isPending} />}
         {checkpoint && (
-          <Section title={words.lastCheckpoint} n={words.savedBy(checkpoint.author.name, dayAndTime(checkpoint.at))}>
+          <TaskSection
+            title={words.lastCheckpoint}
+            n={words.savedBy(checkpoint.author.name, dayAndTime(checkpoint.at))}
+          >
             <CheckpointFields checkpoint={checkpoint} />
-          </Section>
+          </TaskSection>
         )}
         <Acceptance
           criteria={task.acceptance}
           may={may('update')}
           onChange={(acceptance) => change.mutate({ acceptance })}
         />
-        <Ties
+        <TaskRelations
           task={task}
           may={{ update: may('update'), relate: may('relate') }}
           onWaitsFor={(blockedBy) => change.mutate({ blockedBy })}
           onRelate={(other, related) => relate.mutate({ other, related })}
         />
-        <Links links={task.links} />
+        <TaskLinks links={task.links} />
         {task.completionNotes && (
-          <Section title={words.notes}>
+          <TaskSection title={words.notes}>
             <Markdown text={task.completionNotes} />
-          </Section>
+          </TaskSection>
         )}
-        <EvidenceTrail
+        <TaskEvidenceList
           evidence={task.evidence}
           may={{ add: may('update'), verify: may('verify') }}
           busy={verify.isPending}
           onAdd={(line) => change.mutate({ evidence: [line] })}
           onVerify={verify.mutate}
         />
-        <Comments task={task} may={may('comment')} />
-        <History task={task} />
+        <TaskComments task={task} may={may('comment')} />
+        <TaskHistory task={task} />
         {may('remove') && <Remove task={task} onGone={onGone} />}
       </div>
-      <Fields task={task} may={may('update')} onChange={change.mutate}>
+      <TaskFields task={task} may={may('update')} onChange={change.mutate}>
         <Acts task={task} may={may} busy={act.isPending} onAct={act.mutate} />
-      </Fields>
+      </TaskFields>
     </div>
   )
 }
@@ -95,7 +98,7 @@ interface ActsProps {
   task: TaskDetail
   may: May
   busy: boolean
-  onAct(act: Act): void
+  onAct(act: TaskAct): void
 }
 
 function Acts({ task, may, busy, onAct }: ActsProps) {
@@ -119,7 +122,7 @@ function Acts({ task, may, busy, onAct }: ActsProps) {
 }
 
 function Remove({ task, onGone }: Omit<Props, 'level'>) {
-  const { mutate, error, isPending } = useRemove(task, onGone)
+  const { mutate, error, isPending } = useRemoveTask(task, onGone)
   return (
     <div className="stack">
       <p>

@@ -2,7 +2,7 @@
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ok, search } from '../../api.ts'
-import { Dialog } from '../../components/dialog.tsx'
+import { Dialog } from '../../components/form/dialog.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { words } from './words.ts'
 
@@ -34,7 +34,7 @@ interface Props {
   onClose(): void
 }
 
-export default function Chooser({ title, kind, projectId, without, none, onChoose, onNone, onClose }: Props) {
+export default function RecordChooser({ title, kind, projectId, without, none, onChoose, onNone, onClose }: Props) {
   const [text, setText] = useState('')
   const { data = [], error } = useQuery(foundQuery(kind, projectId, text.trim()))
   const found = data.filter(({ id }) => !without.includes(id))

@@ -1,29 +1,29 @@
 import { Pencil, X } from 'lucide-react'
 import { useState } from 'react'
 import type { Comment, TaskDetail } from '../../../features/tasks/schema.ts'
-import { newKey } from '../../api.ts'
-import { Confirm } from '../../components/confirm.tsx'
-import { TextForm } from '../../components/inline-edit.tsx'
-import { Markdown } from '../../components/markdown.tsx'
-import { Avatar } from '../../components/party.tsx'
+import { newIdempotencyKey } from '../../api.ts'
+import { Avatar } from '../../components/avatar.tsx'
+import { CommentForm } from '../../components/comments.tsx'
+import { Confirm } from '../../components/form/confirm.tsx'
+import { TextForm } from '../../components/form/inline-edit.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { Compose } from '../../components/talk.tsx'
-import { ago, dayAndTime } from '../../times.ts'
-import { useComment, useCommentChange } from './queries.ts'
-import { Section } from './section.tsx'
+import { Markdown } from '../../components/text/markdown.tsx'
+import { ago, dayAndTime } from '../../lib/times.ts'
+import { useCommentChange, useCommentTask } from './queries.ts'
+import { TaskSection } from './section.tsx'
 import { words } from './words.ts'
 
-export function Comments({ task, may }: { task: TaskDetail; may: boolean }) {
+export function TaskComments({ task, may }: { task: TaskDetail; may: boolean }) {
   if (task.comments.length === 0 && !may) return null
   return (
-    <Section title={words.comments} n={task.comments.length || undefined}>
+    <TaskSection title={words.comments} n={task.comments.length || undefined}>
       <ul className="stack s4">
         {task.comments.map((comment) => (
           <OneComment key={comment.id} task={task} comment={comment} />
         ))}
       </ul>
       {may && <NewComment task={task} />}
-    </Section>
+    </TaskSection>
   )
 }
 
@@ -86,21 +86,21 @@ function OneComment({ task, comment }: { task: TaskDetail; comment: Comment }) {
 }
 
 function NewComment({ task }: { task: TaskDetail }) {
-  const [key, setKey] = useState(newKey)
-  const { mutate, isPending, error } = useComment(task)
+  const [key, setKey] = useState(newIdempotencyKey)
+  const { mutate, isPending, error } = useCommentTask(task)
   const send = (body: string, done: () => void) =>
     mutate(
       { body, key },
       {
         onSuccess: () => {
           done()
-          setKey(newKey())
+          setKey(newIdempotencyKey())
         },
       },
     )
   return (
-    <Compose label={words.write} submit={words.comment} maxLength={20_000} busy={isPending} onSend={send}>
+    <CommentForm label={words.write} submit={words.comment} maxLength={20_000} busy={isPending} onSend={send}>
       {error && <ProblemBox error={error} />}
-    </Compose>
+    </CommentForm>
   )
 }

@@ -2,20 +2,20 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import { type ReactNode, useContext, useState } from 'react'
 import type { TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
-import { type Priority, priorities, type Status, statuses } from '../../../records/work.ts'
+import { type Priority, priorities, type Status, statuses } from '../../../records/task-states.ts'
+import { agentsQuery, membersQuery } from '../../account/session.ts'
+import { Avatar } from '../../components/avatar.tsx'
 import { splitList } from '../../components/form/form.tsx'
+import { InlineEdit } from '../../components/form/inline-edit.tsx'
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
-import { InlineEdit } from '../../components/inline-edit.tsx'
 import { LazyMenu } from '../../components/lazy-menu.tsx'
 import type { MenuEntry } from '../../components/menu.tsx'
-import { Avatar } from '../../components/party.tsx'
-import { Prop } from '../../components/section.tsx'
-import { useCommands } from '../../keys.ts'
-import { agentsQuery, membersQuery } from '../../session.ts'
+import { Property } from '../../components/section.tsx'
+import { useCommands } from '../../shortcuts.ts'
 import { priorityNames, statusNames } from '../../words.ts'
-import { Due, Label } from '../tasks/card.tsx'
-import { Place } from './place.tsx'
-import { Level } from './section.tsx'
+import { DueDate, LabelTag } from '../tasks/card.tsx'
+import { TaskParents } from './parents.tsx'
+import { HeadingLevel } from './section.tsx'
 import { words } from './words.ts'
 
 interface Props {
@@ -27,7 +27,7 @@ interface Props {
 
 /** Beside a list, the keys of the list are for what is open, too. */
 function useFieldKeys(may: boolean, onMine: () => void): void {
-  const isPage = useContext(Level) === 1
+  const isPage = useContext(HeadingLevel) === 1
   const begin = (key: string) => {
     const button = document.querySelector<HTMLElement>(`aside [data-key=${key}]`)
     button?.focus()
@@ -44,7 +44,7 @@ function useFieldKeys(may: boolean, onMine: () => void): void {
   )
 }
 
-export function Fields({ task, may, onChange, children }: Props) {
+export function TaskFields({ task, may, onChange, children }: Props) {
   useFieldKeys(may, () => onChange({ assignee: 'me' }))
   return (
     <aside aria-label={words.fields}>
@@ -88,7 +88,7 @@ export function Fields({ task, may, onChange, children }: Props) {
           value={task.dueAt ? dateOf(task.dueAt) : ''}
           onSave={(text) => onChange({ dueAt: text === '' ? null : text })}
         >
-          {task.dueAt && <Due at={task.dueAt} />}
+          {task.dueAt && <DueDate at={task.dueAt} />}
         </Editable>
         <Editable
           name={words.labels}
@@ -100,7 +100,7 @@ export function Fields({ task, may, onChange, children }: Props) {
           onSave={(text) => onChange({ labels: splitList(text) })}
         >
           {task.labels.map((label) => (
-            <Label key={label} name={label} />
+            <LabelTag key={label} name={label} />
           ))}
         </Editable>
         <Editable
@@ -112,12 +112,12 @@ export function Fields({ task, may, onChange, children }: Props) {
         >
           {task.estimate !== null && words.points(task.estimate)}
         </Editable>
-        <Place task={task} may={may} onChange={onChange} />
-        <Prop name={words.project}>
+        <TaskParents task={task} may={may} onChange={onChange} />
+        <Property name={words.project}>
           <Link className="cut" to="/projects/$slug/tasks" params={{ slug: task.project.slug }}>
             {task.project.name}
           </Link>
-        </Prop>
+        </Property>
       </dl>
       {children}
     </aside>
@@ -143,11 +143,11 @@ interface EditableProps {
 function Editable({ name, hot, may, type, hint, value, onSave, children }: EditableProps) {
   if (value === '' && !may) return null
   return (
-    <Prop name={name}>
+    <Property name={name}>
       <InlineEdit label={name} hot={hot} value={value} may={may} type={type} placeholder={hint} clears onSave={onSave}>
         {value === '' ? <span className="soft">{words.notSet}</span> : children}
       </InlineEdit>
-    </Prop>
+    </Property>
   )
 }
 
@@ -163,7 +163,7 @@ interface ChoiceProps {
 }
 
 function Choice({ name, hot, may, entries, onChoose, onNear, children }: ChoiceProps) {
-  if (!may) return <Prop name={name}>{children}</Prop>
+  if (!may) return <Property name={name}>{children}</Property>
   return (
     <div className="prop">
       <dt>{name}</dt>

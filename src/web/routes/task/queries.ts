@@ -1,17 +1,17 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
-import { activities, change, ok, tasks } from '../../api.ts'
+import { activities, ok, tasks, writeOptions } from '../../api.ts'
+import { recordWrittenVersion } from '../../live/written-versions.ts'
 import { isProblem } from '../../problem.ts'
 import { offerUndo } from '../../undo.ts'
-import { wrote } from '../../written.ts'
-import { Met, metFields } from './met.tsx'
+import { conflictingFields, EditConflict } from './edit-conflict.tsx'
 import { words } from './words.ts'
 
 export const taskQuery = (key: string) =>
   queryOptions({ queryKey: ['task', key], queryFn: () => ok(tasks.tasks({ id: key }).get()) })
 
 /** What happened to a task, newest first. It is asked for again with every event, like the feed. */
-export const historyQuery = (id: string) =>
+export const taskHistoryQuery = (id: string) =>
   queryOptions({
     queryKey: ['newest', 'task', id],
     queryFn: async () => (await ok(activities.activities.get({ query: { subjectId: id, limit: 50 } }))).items,
@@ -21,7 +21,7 @@ export const historyQuery = (id: string) =>
 const shownAtOnce = ['title', 'description', 'status', 'priority', 'labels', 'dueAt', 'estimate', 'acceptance'] as const
 
 /** Returns the change that writes the former values back; undefined where a field looks otherwise in a change. */
-function formerOf(before: TaskDetail, patch: TaskPatch): TaskPatch | undefined {
+function formerValues(before: TaskDetail, patch: TaskPatch): TaskPatch | undefined {
   const fields = Object.keys(patch) as (keyof TaskPatch)[]
   const isPlain = (field: string): field is (typeof shownAtOnce)[number] => shownAtOnce.some((one) => one === field)
   return fields.every(isPlain)
@@ -34,29 +34,29 @@ const bases = new WeakMap<TaskPatch, TaskDetail>()
 
 /**
  * Changes a task at this version. If others changed it meanwhile, but not the same fields, the change is made to what
- * they left; else it fails with `Met`.
+ * they left; else it fails with `EditConflict`.
  */
-async function changed(id: string, patch: TaskPatch, version: number) {
+async function changeTask(id: string, patch: TaskPatch, version: number) {
   const one = tasks.tasks({ id })
   try {
-    return await ok(one.patch(patch, change(version)))
+    return await ok(one.patch(patch, writeOptions(version)))
   } catch (error) {
     const before = bases.get(patch)
     if (!isProblem(error) || error.status !== 412 || !before) throw error
     const theirs = await ok(one.get())
-    const fields = metFields(patch, before, theirs)
-    if (fields.length > 0) throw new Met(patch, fields, theirs)
-    return ok(one.patch(patch, change(theirs.version)))
+    const fields = conflictingFields(patch, before, theirs)
+    if (fields.length > 0) throw new EditConflict(patch, fields, theirs)
+    return ok(one.patch(patch, writeOptions(theirs.version)))
   }
 }
 
-export function useChange(task: TaskDetail) {
+export function useChangeTask(task: TaskDetail) {
   const cache = useQueryClient()
   const { queryKey } = taskQuery(task.key)
   return useMutation({
     // One after the other, each with the version that the one before returned: two quick changes are no conflict.
     scope: { id: task.id },
-    mutationFn: (patch: TaskPatch) => changed(task.id, patch, cache.getQueryData(queryKey)?.version ?? task.version),
+    mutationFn: (patch: TaskPatch) => changeTask(task.id, patch, cache.getQueryData(queryKey)?.version ?? task.version),
     onMutate: async (patch) => {
       await cache.cancelQueries({ queryKey })
       const before = cache.getQueryData(queryKey)
@@ -68,20 +68,22 @@ export function useChange(task: TaskDetail) {
       return { before }
     },
     onSuccess: ({ version }, patch, context) => {
-      wrote(task.id, version)
+      recordWrittenVersion(task.id, version)
       cache.setQueryData(queryKey, (now) => now && { ...now, version })
-      const former = context?.before && formerOf(context.before, patch)
+      const former = context?.before && formerValues(context.before, patch)
       if (former)
         offerUndo(words.changed(task.key), async () => {
           const now = cache.getQueryData(queryKey)?.version ?? version
           await ok(
-            tasks.tasks({ id: task.id }).patch({ ...former, ...(former.status && { keepTicks: true }) }, change(now)),
+            tasks
+              .tasks({ id: task.id })
+              .patch({ ...former, ...(former.status && { keepTicks: true }) }, writeOptions(now)),
           )
           await refresh(cache, task)
         })
     },
     onError: (error, _patch, context) => {
-      const shown = error instanceof Met ? error.theirs : context?.before
+      const shown = error instanceof EditConflict ? error.theirs : context?.before
       if (shown) cache.setQueryData(queryKey, shown)
     },
     onSettled: () => refresh(cache, task),
@@ -96,20 +98,22 @@ const refresh = (cache: ReturnType<typeof useQueryClient>, task: TaskDetail) =>
   ])
 
 /** `take` assigns the task to oneself, which moves the lease. */
-export type Act = 'claim' | 'release' | 'complete' | 'take'
+export type TaskAct = 'claim' | 'release' | 'complete' | 'take'
 
-export function useAct(task: TaskDetail) {
+export function useTaskAct(task: TaskDetail) {
   const cache = useQueryClient()
   const one = tasks.tasks({ id: task.id })
-  const acts: Record<Act, () => Promise<unknown>> = {
-    claim: () => ok(one.claim.post({}, change())),
-    release: () => ok(one.release.post({}, change())),
+  const acts: Record<TaskAct, () => Promise<unknown>> = {
+    claim: () => ok(one.claim.post({}, writeOptions())),
+    release: () => ok(one.release.post({}, writeOptions())),
     complete: () =>
-      ok(one.complete.post({}, change(cache.getQueryData(taskQuery(task.key).queryKey)?.version ?? task.version))),
-    take: () => ok(one.patch({ assignee: 'me' }, change())),
+      ok(
+        one.complete.post({}, writeOptions(cache.getQueryData(taskQuery(task.key).queryKey)?.version ?? task.version)),
+      ),
+    take: () => ok(one.patch({ assignee: 'me' }, writeOptions())),
   }
   return useMutation({
-    mutationFn: async (act: Act): Promise<void> => {
+    mutationFn: async (act: TaskAct): Promise<void> => {
       await acts[act]()
     },
     onSettled: () => Promise.all([refresh(cache, task), cache.invalidateQueries({ queryKey: ['now'] })]),
@@ -117,38 +121,40 @@ export function useAct(task: TaskDetail) {
 }
 
 /** Marks evidence as checked by the reader. */
-export function useVerify(task: TaskDetail) {
+export function useVerifyEvidence(task: TaskDetail) {
   const cache = useQueryClient()
   return useMutation({
     mutationFn: (evidenceId: string) =>
-      ok(tasks.tasks({ id: task.id }).evidence({ evidenceId }).verify.post({}, change())),
+      ok(tasks.tasks({ id: task.id }).evidence({ evidenceId }).verify.post({}, writeOptions())),
     onSettled: () => refresh(cache, task),
   })
 }
 
 /** Relates the task to another one, or ends that. */
-export function useRelate(task: TaskDetail) {
+export function useRelateTask(task: TaskDetail) {
   const cache = useQueryClient()
   return useMutation({
     mutationFn: ({ other, related }: { other: string; related: boolean }) =>
-      ok(tasks.tasks({ id: task.id }).relations.post({ task: other, kind: related ? 'relates' : null }, change())),
+      ok(
+        tasks.tasks({ id: task.id }).relations.post({ task: other, kind: related ? 'relates' : null }, writeOptions()),
+      ),
     onSettled: () => refresh(cache, task),
   })
 }
 
 /** Deletes the task, and offers to restore it. */
-export function useRemove(task: TaskDetail, onGone: () => void) {
+export function useRemoveTask(task: TaskDetail, onGone: () => void) {
   const cache = useQueryClient()
   return useMutation({
     mutationFn: async (): Promise<void> => {
-      await ok(tasks.tasks({ id: task.id }).delete({}, change()))
+      await ok(tasks.tasks({ id: task.id }).delete({}, writeOptions()))
     },
     onSuccess: () => {
       onGone()
       cache.removeQueries({ queryKey: ['task', task.key] })
       offerUndo(words.removed(task.key), async () => {
-        const { id, version } = await ok(tasks.tasks({ id: task.id }).restore.post({}, change()))
-        wrote(id, version)
+        const { id, version } = await ok(tasks.tasks({ id: task.id }).restore.post({}, writeOptions()))
+        recordWrittenVersion(id, version)
         await refresh(cache, task)
       })
     },
@@ -156,11 +162,11 @@ export function useRemove(task: TaskDetail, onGone: () => void) {
   })
 }
 
-export function useComment(task: TaskDetail) {
+export function useCommentTask(task: TaskDetail) {
   const cache = useQueryClient()
   return useMutation({
     mutationFn: ({ body, key }: { body: string; key: string }) =>
-      ok(tasks.tasks({ id: task.id }).comments.post({ body }, change(undefined, key))),
+      ok(tasks.tasks({ id: task.id }).comments.post({ body }, writeOptions(undefined, key))),
     onSettled: () => refresh(cache, task),
   })
 }
@@ -173,8 +179,8 @@ export function useCommentChange(task: TaskDetail) {
   return useMutation({
     mutationFn: async (act: CommentChange): Promise<void> => {
       const one = tasks.tasks({ id: task.id }).comments({ commentId: act.id })
-      if ('remove' in act) await ok(one.delete({}, change()))
-      else await ok(one.patch({ body: act.body }, change()))
+      if ('remove' in act) await ok(one.delete({}, writeOptions()))
+      else await ok(one.patch({ body: act.body }, writeOptions()))
     },
     onSettled: () => refresh(cache, task),
   })

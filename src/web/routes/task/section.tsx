@@ -1,7 +1,7 @@
 import { createContext, type ReactNode, useContext } from 'react'
 
 /** The level of a task's title: the first on its own page, the second beside a list. */
-export const Level = createContext<1 | 2>(2)
+export const HeadingLevel = createContext<1 | 2>(2)
 
 interface Props {
   title: string
@@ -10,8 +10,8 @@ interface Props {
 }
 
 /** A titled part of a task. */
-export function Section({ title, n, children }: Props) {
-  const Heading = useContext(Level) === 1 ? 'h2' : 'h3'
+export function TaskSection({ title, n, children }: Props) {
+  const Heading = useContext(HeadingLevel) === 1 ? 'h2' : 'h3'
   return (
     <section className="sect" aria-label={title}>
       <header>

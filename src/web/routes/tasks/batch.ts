@@ -3,22 +3,22 @@ import { type QueryClient, type QueryKey, useMutation, useQueryClient } from '@t
 import type { TaskGroups, TaskPage } from '../../../features/tasks/lists/list-schema.ts'
 import type { ChangedMany, ChangeMany } from '../../../features/tasks/many/many-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
-import { change, newKey, ok, tasks } from '../../api.ts'
+import { newIdempotencyKey, ok, tasks, writeOptions } from '../../api.ts'
+import { lastWrittenVersion, recordWrittenVersion } from '../../live/written-versions.ts'
 import { isProblem } from '../../problem.ts'
 import { offerUndo } from '../../undo.ts'
-import { versionWritten, wrote } from '../../written.ts'
-import { moved } from './moves.ts'
+import { moveCard } from './moves.ts'
 import { words } from './words.ts'
 
-export type Change = ChangeMany['change']
+export type BatchChange = ChangeMany['change']
 type Asked = ChangeMany['tasks'][number]
 
 interface Batch {
   items: readonly TaskItem[]
-  change: Change
+  change: BatchChange
 }
 
-export interface Outcome {
+export interface BatchOutcome {
   changed: ChangedMany['items']
   /** How many the server refused to change, or did not come to. */
   refused: number
@@ -33,8 +33,8 @@ const MOST_AT_ONCE = 100
 const isLost = (error: unknown): boolean => isProblem(error) && (error.status === 0 || error.status >= 500)
 
 /** Makes one call. If no response came, it is repeated once: its key lets the server continue where it was. */
-async function send(some: Asked[], wanted: Change): Promise<ChangedMany['items']> {
-  const how = change(undefined, newKey())
+async function send(some: Asked[], wanted: BatchChange): Promise<ChangedMany['items']> {
+  const how = writeOptions(undefined, newIdempotencyKey())
   const call = async () => (await ok(tasks.tasks.batch.post({ tasks: some, change: wanted }, how))).items
   try {
     return await call()
@@ -45,14 +45,14 @@ async function send(some: Asked[], wanted: Change): Promise<ChangedMany['items']
 }
 
 /** Changes all of them, and ends at the first call that fails as a whole. */
-async function changeAll(asked: readonly Asked[], wanted: Change): Promise<Outcome> {
-  const outcome: Outcome = { changed: [], refused: 0, unknown: 0, reasons: [] }
+async function changeAll(asked: readonly Asked[], wanted: BatchChange): Promise<BatchOutcome> {
+  const outcome: BatchOutcome = { changed: [], refused: 0, unknown: 0, reasons: [] }
   for (let from = 0; from < asked.length; from += MOST_AT_ONCE) {
     const some = asked.slice(from, from + MOST_AT_ONCE)
     try {
       const items = await send(some, wanted)
       const problems = items.flatMap(({ problem }) => problem ?? [])
-      for (const { id, task } of items) if (task) wrote(id, task.version)
+      for (const { id, task } of items) if (task) recordWrittenVersion(id, task.version)
       outcome.changed.push(...items.filter(({ task }) => task))
       outcome.refused += problems.length
       outcome.reasons.push(...problems.map(({ detail }) => detail))
@@ -67,7 +67,7 @@ async function changeAll(asked: readonly Asked[], wanted: Change): Promise<Outco
 }
 
 /** Makes one change to several tasks: shown at once where the page knows how it will look. */
-export function useBatch(projectId: string, told: (outcome: Outcome) => void) {
+export function useBatchChange(projectId: string, told: (outcome: BatchOutcome) => void) {
   const cache = useQueryClient()
   const queryKey = ['tasks', projectId]
   return useMutation({
@@ -75,7 +75,7 @@ export function useBatch(projectId: string, told: (outcome: Outcome) => void) {
     scope: { id: `batch ${projectId}` },
     mutationFn: ({ items, change: wanted }: Batch) =>
       changeAll(
-        items.map(({ id, version }) => ({ id, ifMatch: Math.max(version, versionWritten(id)) })),
+        items.map(({ id, version }) => ({ id, ifMatch: Math.max(version, lastWrittenVersion(id)) })),
         wanted,
       ),
     onMutate: async ({ items, change: wanted }) => {
@@ -108,7 +108,10 @@ const putBack = (cache: QueryClient, before: readonly [QueryKey, unknown][]): vo
 }
 
 /** The former values of the fields that a change writes. */
-const formerOf = (task: TaskItem, { status, priority, assignee, dueAt, addLabels, removeLabels }: Change): Change => ({
+const formerValues = (
+  task: TaskItem,
+  { status, priority, assignee, dueAt, addLabels, removeLabels }: BatchChange,
+): BatchChange => ({
   ...(status && { status: task.status, keepTicks: true }),
   ...(priority && { priority: task.priority }),
   ...(assignee !== undefined && { assignee: task.assignee?.id ?? null }),
@@ -117,16 +120,16 @@ const formerOf = (task: TaskItem, { status, priority, assignee, dueAt, addLabels
 })
 
 /** Writes the former values back, to tasks as the page knows them. Throws if some could not be changed. */
-async function writeBack(cache: QueryClient, projectId: string, former: readonly TaskItem[], wanted: Change) {
+async function writeBack(cache: QueryClient, projectId: string, former: readonly TaskItem[], wanted: BatchChange) {
   const versions = new Map<string, number>()
   // What is loaded may still be older than what this page has written.
   for (const { id, version } of [...former, ...shownTasks(cache, projectId)])
-    versions.set(id, Math.max(version, versions.get(id) ?? versionWritten(id)))
-  const groups = Map.groupBy(former, (task) => JSON.stringify(formerOf(task, wanted)))
+    versions.set(id, Math.max(version, versions.get(id) ?? lastWrittenVersion(id)))
+  const groups = Map.groupBy(former, (task) => JSON.stringify(formerValues(task, wanted)))
   const missed: string[] = []
   for (const some of groups.values()) {
     const asked = some.map(({ id }) => ({ id, ifMatch: versions.get(id) as number }))
-    const { refused, unknown, reasons } = await changeAll(asked, formerOf(some[0] as TaskItem, wanted))
+    const { refused, unknown, reasons } = await changeAll(asked, formerValues(some[0] as TaskItem, wanted))
     if (refused + unknown > 0) missed.push(words.notChanged(refused + unknown), ...new Set(reasons))
   }
   if (missed.length > 0) throw new Error(missed.slice(0, 4).join(' '))
@@ -142,7 +145,7 @@ const shownTasks = (cache: QueryClient, projectId: string): TaskItem[] => [
     .flatMap(([, list]) => list?.pages.flatMap(({ items }) => items) ?? []),
 ]
 
-function showAtOnce(cache: QueryClient, projectId: string, ids: ReadonlySet<string>, wanted: Change): void {
+function showAtOnce(cache: QueryClient, projectId: string, ids: ReadonlySet<string>, wanted: BatchChange): void {
   const { status, priority, dueAt, addLabels = [], removeLabels = [] } = wanted
   const after = (task: TaskItem): TaskItem => ({
     ...task,
@@ -159,7 +162,7 @@ function showAtOnce(cache: QueryClient, projectId: string, ids: ReadonlySet<stri
     if (!status) return still
     return chosen.reduce((next, task) => {
       const last = next.groups.find(({ value }) => value === status)?.items.filter(({ id }) => id !== task.id)
-      return moved(next, { task: after(task), status, after: last?.at(-1) ?? null })
+      return moveCard(next, { task: after(task), status, after: last?.at(-1) ?? null })
     }, still)
   })
   cache.setQueriesData<{ pages: TaskPage[]; pageParams: unknown[] }>(

@@ -17,10 +17,10 @@ import {
 } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { CardBody } from './card.tsx'
-import type { Step } from './moves.ts'
+import type { CardStep } from './moves.ts'
 import { words } from './words.ts'
 
-const arrows: Record<string, Step> = { ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right' }
+const arrows: Record<string, CardStep> = { ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right' }
 
 interface CardProps {
   task: TaskItem
@@ -40,12 +40,12 @@ interface CardProps {
     choose(range: boolean): void
     menu(): void
     moved(): void
-    step(step: Step): void
+    step(step: CardStep): void
   }
 }
 
 /** Cards render again only if what they show has changed: what they call is always about the same task. */
-export const Card = memo(
+export const BoardCard = memo(
   function Card({ task, place, all, measure, open, chosen, moving, may, focused, on }: CardProps) {
     const element = useRef<HTMLLIElement>(null)
     const { edge, held } = useDragging(element, task, may)
@@ -65,7 +65,7 @@ export const Card = memo(
           aria-setsize={all}
           aria-current={open || undefined}
         >
-          <Inside task={task} chosen={chosen} moving={moving} may={may} focused={focused} on={latest} />
+          <CardContent task={task} chosen={chosen} moving={moving} may={may} focused={focused} on={latest} />
         </li>
         {edge === 'bottom' && <Line />}
       </>
@@ -86,7 +86,7 @@ interface InsideProps extends Pick<CardProps, 'task' | 'chosen' | 'moving' | 'ma
 }
 
 /** What stays as it is while a card only gets another place. */
-const Inside = memo(function Inside({ task, chosen, moving, may, focused, on }: InsideProps) {
+const CardContent = memo(function Inside({ task, chosen, moving, may, focused, on }: InsideProps) {
   const cover = useRef<HTMLButtonElement>(null)
   useLayoutEffect(() => {
     // Its column brings it into view.

@@ -3,24 +3,24 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { TaskGroups } from '../../../features/tasks/lists/list-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
-import type { Status } from '../../../records/work.ts'
-import { useSetFoot } from '../../components/foot.tsx'
+import type { Status } from '../../../records/task-states.ts'
 import { AfterAMoment, NoMatch, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { useSetStatusBar } from '../../components/status-bar.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { useCommands } from '../../keys.ts'
+import { useCommands } from '../../shortcuts.ts'
 import { words as common, statusNames } from '../../words.ts'
 import { Board } from './board.tsx'
-import type { Move } from './moves.ts'
-import { boardQuery, useMore, useMove } from './queries.ts'
-import { isWhole, type TaskSearch } from './search.ts'
-import { focusTask, type Selection, useSelection } from './selection.ts'
+import type { CardMove } from './moves.ts'
+import { boardQuery, useMoreCards, useMoveCard } from './queries.ts'
+import { isUnfiltered, type TaskSearch } from './search.ts'
+import { focusTask, type TaskSelection, useSelection } from './selection.ts'
 import { words } from './words.ts'
 
 interface Props {
   project: { id: string; slug: string }
   search: TaskSearch
   may: boolean
-  bar(selection: Selection): ReactNode
+  bar(selection: TaskSelection): ReactNode
   nothing: ReactNode
   onOpen(key: string): void
   onTotal(total: number | undefined): void
@@ -30,19 +30,19 @@ interface Props {
 }
 
 export function BoardView({ project, search, may, bar, nothing, onOpen, onTotal, onClear, onAdd, onMenu }: Props) {
-  const set = useSetFoot()
-  const more = useMore(project.id, search)
+  const set = useSetStatusBar()
+  const more = useMoreCards(project.id, search)
   const query = boardQuery(project.id, search, more.depths)
   const { data: board, error } = useQuery(query)
   const items = useMemo(() => board?.groups.flatMap((group) => group.items) ?? [], [board])
   const { scrollers, reveal } = useReveal(board)
   const selection = useSelection({ items, reveal })
-  const mutate = useMove(project.id, search, query, ({ task }, problem) => {
+  const mutate = useMoveCard(project.id, search, query, ({ task }, problem) => {
     set({ right: words.movedBack(task.key) })
     toast({ title: words.movedBack(task.key), text: problem.message, bad: true })
   })
   const move = useCallback(
-    (next: Move) => {
+    (next: CardMove) => {
       set({ right: words.moved(next.task.key, statusNames[next.status]) })
       mutate(next)
     },
@@ -55,7 +55,7 @@ export function BoardView({ project, search, may, bar, nothing, onOpen, onTotal,
   useEffect(() => onTotal(total), [onTotal, total])
   if (error && !board) return <ProblemBox error={error} />
   if (!board) return <Loading />
-  if (total === 0 && isWhole(search)) return nothing
+  if (total === 0 && isUnfiltered(search)) return nothing
   if (total === 0)
     return (
       <div className="querywrap">
@@ -122,8 +122,8 @@ function useReveal(board: TaskGroups | undefined) {
 }
 
 /** `m` lets the arrow keys move the card that has the focus. */
-function useMoving(may: boolean, selection: Selection) {
-  const set = useSetFoot()
+function useMoving(may: boolean, selection: TaskSelection) {
+  const set = useSetStatusBar()
   const [moving, setMoving] = useState<string>()
   useCommands(
     may

@@ -1,9 +1,9 @@
 /** Columns of cards that are moved by pointer, or by Alt and an arrow key. */
 import { autoScrollForElements } from '@atlaskit/pragmatic-drag-and-drop-auto-scroll/element'
 import { type UIEvent, useEffect, useRef, useState } from 'react'
-import type { Status } from '../../../records/work.ts'
+import type { Status } from '../../../records/task-states.ts'
 import { statusNames } from '../../words.ts'
-import { type BoardProps, Column } from './column.tsx'
+import { BoardColumn, type BoardProps } from './column.tsx'
 import { words } from './words.ts'
 
 export function Board({ board, ...props }: BoardProps) {
@@ -36,7 +36,7 @@ export function Board({ board, ...props }: BoardProps) {
       </div>
       <div className="board" ref={strip} onScroll={follow}>
         {board.groups.map((group) => (
-          <Column key={group.value} {...props} group={group} focused={focused} stepped={stepped} />
+          <BoardColumn key={group.value} {...props} group={group} focused={focused} stepped={stepped} />
         ))}
       </div>
     </>

@@ -1,19 +1,19 @@
 import { Calendar, Hourglass } from 'lucide-react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
-import { useProgress } from '../../at-work.ts'
+import { useTaskLease } from '../../claimed-tasks.ts'
+import { Avatar, LeaseRing, TimeMark } from '../../components/avatar.tsx'
 import { PriorityGlyph } from '../../components/glyphs.tsx'
-import { Avatar, Clock, LeaseRing } from '../../components/party.tsx'
-import { ago, due, lastCall, minutesUntil, shareLeft } from '../../times.ts'
+import { ago, dueLabel, lastCallLabel, minutesUntil, shareLeft } from '../../lib/times.ts'
 import { words as common, priorityNames } from '../../words.ts'
 import { words } from './words.ts'
 
 /** The colour of a label: always the same one, chosen by its letters. */
 const labelTone = (label: string): number => [...label].reduce((n, c) => (n * 31 + c.charCodeAt(0)) % 6, 3) + 1
 
-export const Label = ({ name }: { name: string }) => <span className={`tag l${labelTone(name)}`}>{name}</span>
+export const LabelTag = ({ name }: { name: string }) => <span className={`tag l${labelTone(name)}`}>{name}</span>
 
-export function Due({ at }: { at: string }) {
-  const { text, urgency } = due(at)
+export function DueDate({ at }: { at: string }) {
+  const { text, urgency } = dueLabel(at)
   return (
     <span className={`due ${urgency || 'soft'}`}>
       <Calendar className="i s12" aria-hidden />
@@ -31,7 +31,7 @@ export function CardBody({ task }: { task: TaskItem }) {
         <span className="key">{task.key}</span>
         <PriorityGlyph priority={task.priority} name={words.priorityOf(priorityNames[task.priority])} />
         <span className="end row tight">
-          {task.dueAt && <Due at={task.dueAt} />}
+          {task.dueAt && <DueDate at={task.dueAt} />}
           {task.assignee && <Avatar party={task.assignee} />}
         </span>
       </div>
@@ -39,7 +39,7 @@ export function CardBody({ task }: { task: TaskItem }) {
       {(task.labels.length > 0 || waits > 0) && (
         <div className="meta">
           {task.labels.map((label) => (
-            <Label key={label} name={label} />
+            <LabelTag key={label} name={label} />
           ))}
           {waits > 0 && (
             <span className="waits">
@@ -56,7 +56,7 @@ export function CardBody({ task }: { task: TaskItem }) {
 
 /** Who works on it: how much of the lease is left, their last call, their last change. */
 function Holder({ id, lease }: { id: string; lease: NonNullable<TaskItem['lease']> }) {
-  const { stalled = false, lastChangeAt } = useProgress(id) ?? {}
+  const { stalled = false, lastChangeAt } = useTaskLease(id) ?? {}
   return (
     <div className={stalled ? 'held stalled' : 'held'}>
       <LeaseRing party={lease.holder} left={shareLeft(lease.lastSeenAt, lease.expiresAt)} />
@@ -66,8 +66,8 @@ function Holder({ id, lease }: { id: string; lease: NonNullable<TaskItem['lease'
           <span className="soft">{common.minutesLeft(minutesUntil(lease.expiresAt))}</span>
         </span>
         <span className="row wide">
-          <Clock text={lastCall(lease.lastSeenAt)} title={common.lastCall} />
-          {lastChangeAt && <Clock text={ago(lastChangeAt)} title={common.lastChange} change late={stalled} />}
+          <TimeMark text={lastCallLabel(lease.lastSeenAt)} title={common.lastCall} />
+          {lastChangeAt && <TimeMark text={ago(lastChangeAt)} title={common.lastChange} change late={stalled} />}
         </span>
       </span>
     </div>

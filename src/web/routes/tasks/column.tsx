@@ -9,13 +9,13 @@ import { Plus } from 'lucide-react'
 import { memo, type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import type { TaskGroups } from '../../../features/tasks/lists/list-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
-import type { Status } from '../../../records/work.ts'
+import type { Status } from '../../../records/task-states.ts'
 import { StatusGlyph } from '../../components/glyphs.tsx'
 import { statusNames } from '../../words.ts'
-import { Card } from './board-card.tsx'
-import { type Group, type Move, placeIn, stepOf } from './moves.ts'
+import { BoardCard } from './board-card.tsx'
+import { type BoardGroup, type CardMove, cardAboveDrop, stepCard } from './moves.ts'
 import { MOST_IN_COLUMN } from './queries.ts'
-import type { Selection } from './selection.ts'
+import type { TaskSelection } from './selection.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/projects/$slug/tasks')
@@ -29,17 +29,17 @@ export interface BoardProps {
   /** The key of the task that is open beside the board. */
   open: string | undefined
   onOpen(key: string): void
-  onMove(move: Move): void
+  onMove(move: CardMove): void
   onAdd(status: 'backlog' | 'todo'): void
   /** Loads more cards of a column; undefined while it does. */
-  onMore: ((group: Group) => void) | undefined
+  onMore: ((group: BoardGroup) => void) | undefined
   /** Does so because the end of a column comes near; undefined also where it has just failed. */
-  onNear: ((group: Group) => void) | undefined
+  onNear: ((group: BoardGroup) => void) | undefined
   /** How to bring a card of each column into view, by its place there. */
   scrollers: RefObject<Map<Status, (place: number) => void>>
   /** The board with moves that are not drawn yet: a second key may come before that. */
   now(): TaskGroups | undefined
-  selection: Selection
+  selection: TaskSelection
   /** The card that arrow keys move without Alt. */
   moving: string | undefined
   onMoved(): void
@@ -50,13 +50,13 @@ export interface BoardProps {
 }
 
 interface ColumnProps extends Omit<BoardProps, 'board'> {
-  group: Group
+  group: BoardGroup
   focused: RefObject<string | undefined>
   stepped: RefObject<string | undefined>
 }
 
 /** A move draws only the columns that it changes: all that a column is given stays the same otherwise. */
-export const Column = memo(function Column({ group, focused, stepped, ...props }: ColumnProps) {
+export const BoardColumn = memo(function Column({ group, focused, stepped, ...props }: ColumnProps) {
   const { open, onOpen, onMove, onAdd, may, selection, moving, now } = props
   const name = statusNames[group.value]
   const adds = may && (group.value === 'backlog' || group.value === 'todo') && group.value
@@ -65,7 +65,7 @@ export const Column = memo(function Column({ group, focused, stepped, ...props }
   const card = ({ index }: VirtualItem) => {
     const task = group.items[index] as TaskItem
     return (
-      <Card
+      <BoardCard
         key={task.id}
         task={task}
         place={index}
@@ -84,7 +84,7 @@ export const Column = memo(function Column({ group, focused, stepped, ...props }
           moved: props.onMoved,
           step: (step) => {
             const board = now()
-            const move = board && stepOf(board, task.id, step)
+            const move = board && stepCard(board, task.id, step)
             stepped.current = task.id
             if (move) onMove(move)
           },
@@ -107,7 +107,7 @@ export const Column = memo(function Column({ group, focused, stepped, ...props }
           stepped.current = undefined
         }}
       >
-        {spaced(rows.getVirtualItems(), rows.getTotalSize(), card)}
+        {withSpacers(rows.getVirtualItems(), rows.getTotalSize(), card)}
         {group.nextCursor && <More group={group} onMore={props.onMore} />}
       </ol>
     </section>
@@ -152,7 +152,11 @@ function useRows({ group, list, open, focused, stepped, onNear, scrollers }: Row
 }
 
 /** Cards in the flow of the column, with empty space where others are not in the page. */
-function spaced(shown: readonly VirtualItem[], total: number, card: (item: VirtualItem) => ReactNode): ReactNode[] {
+function withSpacers(
+  shown: readonly VirtualItem[],
+  total: number,
+  card: (item: VirtualItem) => ReactNode,
+): ReactNode[] {
   const nodes: ReactNode[] = []
   let end = -GAP
   const space = (until: number) => {
@@ -199,7 +203,7 @@ const AddButton = ({ name, onAdd }: { name: string; onAdd(): void }) => (
 )
 
 /** Makes a column one that cards can be dropped on, and that scrolls while a card is held near its ends. */
-function useDrops(group: Group, onMove: BoardProps['onMove']) {
+function useDrops(group: BoardGroup, onMove: BoardProps['onMove']) {
   const list = useRef<HTMLOListElement>(null)
   const [over, setOver] = useState(false)
   const shown = useRef(group)
@@ -218,7 +222,7 @@ function useDrops(group: Group, onMove: BoardProps['onMove']) {
           const [innermost] = location.current.dropTargets
           const task = source.data.task as TaskItem
           const beside = innermost?.data.task as TaskItem | undefined
-          const after = placeIn(shown.current, task, beside, extractClosestEdge(innermost?.data ?? {}))
+          const after = cardAboveDrop(shown.current, task, beside, extractClosestEdge(innermost?.data ?? {}))
           onMove({ task, status: shown.current.value, after })
         },
       }),

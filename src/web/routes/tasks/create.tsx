@@ -1,10 +1,10 @@
 import { useState } from 'react'
-import { newKey } from '../../api.ts'
-import { Dialog } from '../../components/dialog.tsx'
+import { newIdempotencyKey } from '../../api.ts'
+import { Dialog } from '../../components/form/dialog.tsx'
 import { Field } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { statusNames } from '../../words.ts'
-import { useCreate } from './queries.ts'
+import { useCreateTask } from './queries.ts'
 import { words } from './words.ts'
 
 interface Props {
@@ -13,10 +13,10 @@ interface Props {
   onClose(): void
 }
 
-export function CreateDialog({ project, status, onClose }: Props) {
+export function CreateTaskDialog({ project, status, onClose }: Props) {
   const [title, setTitle] = useState('')
-  const [key] = useState(newKey)
-  const create = useCreate(project.id, project.slug)
+  const [key] = useState(newIdempotencyKey)
+  const create = useCreateTask(project.id, project.slug)
   return (
     <Dialog title={`${words.newTask} · ${statusNames[status]}`} open onClose={onClose}>
       <form

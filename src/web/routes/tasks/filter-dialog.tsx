@@ -2,12 +2,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { Dialog } from '../../components/dialog.tsx'
+import { agentsQuery, membersQuery } from '../../account/session.ts'
+import { Dialog } from '../../components/form/dialog.tsx'
 import { Field, optionsOf } from '../../components/form/fields.tsx'
-import { agentsQuery, membersQuery } from '../../session.ts'
 import { priorityNames, statusNames } from '../../words.ts'
-import { countsQuery } from './queries.ts'
-import { partsOf, type TaskSearch, toggled } from './search.ts'
+import { taskCountsQuery } from './queries.ts'
+import { listParts, type TaskSearch, toggleInList } from './search.ts'
 import { words } from './words.ts'
 
 interface Props {
@@ -21,8 +21,8 @@ export default function FilterDialog({ projectId, search, onChange, onClose }: P
   const { team } = useRouteContext({ from: '/inside' })
   const members = useQuery(membersQuery(team.id)).data ?? []
   const agents = useQuery(agentsQuery(team.id)).data ?? []
-  const labels = useQuery(countsQuery(projectId, 'label')).data ?? []
-  const epics = useQuery(countsQuery(projectId, 'epic')).data ?? []
+  const labels = useQuery(taskCountsQuery(projectId, 'label')).data ?? []
+  const epics = useQuery(taskCountsQuery(projectId, 'epic')).data ?? []
   const parties = [
     { value: 'me', label: words.me },
     ...[...members, ...agents].map(({ id, name }) => ({ value: id, label: name })),
@@ -31,8 +31,8 @@ export default function FilterDialog({ projectId, search, onChange, onClose }: P
     <Group
       title={words.filters[name]}
       entries={entries}
-      chosen={partsOf(search[name])}
-      onToggle={(value) => onChange({ [name]: toggled(search[name], value) })}
+      chosen={listParts(search[name])}
+      onToggle={(value) => onChange({ [name]: toggleInList(search[name], value) })}
     />
   )
   return (

@@ -1,25 +1,25 @@
 /** Where the tasks of a graph are placed: in layers, each to the right of all that it waits for. */
 import type { TaskGraph } from '../../../features/tasks/dependencies/graph-schema.ts'
-import { isClosed } from '../../../records/work.ts'
+import { isClosed } from '../../../records/task-states.ts'
 
-export type Node = TaskGraph['nodes'][number]
+export type GraphNode = TaskGraph['nodes'][number]
 
-export interface Layout {
+export interface GraphLayout {
   /** Layers from left to right, each from top to bottom. */
-  layers: Node[][]
+  layers: GraphNode[][]
   /** Pairs of ids: from what must be done first to what waits for it. */
   edges: { from: string; to: string }[]
   /** The ids of the longest chain of open tasks that match the filters, in their order. */
   chain: string[]
 }
 
-export function layoutOf({ nodes, edges }: Pick<TaskGraph, 'nodes' | 'edges'>): Layout {
+export function layoutGraph({ nodes, edges }: Pick<TaskGraph, 'nodes' | 'edges'>): GraphLayout {
   const blocks = edges.filter(({ kind }) => kind === 'blocks').map(({ from, to }) => ({ from, to }))
   const tied = new Set(blocks.flatMap(({ from, to }) => [from, to]))
   const shown = nodes.filter(({ id }) => tied.has(id))
   const before = Map.groupBy(blocks, ({ to }) => to)
   const depth = depths(shown, (id) => (before.get(id) ?? []).map(({ from }) => from))
-  const layers: Node[][] = []
+  const layers: GraphNode[][] = []
   for (const node of shown) {
     const layer = depth.get(node.id) ?? 0
     layers[layer] ??= []
@@ -29,7 +29,7 @@ export function layoutOf({ nodes, edges }: Pick<TaskGraph, 'nodes' | 'edges'>): 
 }
 
 /** The length of the longest way that leads to each node. The server refuses circles, so there are none. */
-function depths(nodes: readonly Node[], waitsFor: (id: string) => string[]): Map<string, number> {
+function depths(nodes: readonly GraphNode[], waitsFor: (id: string) => string[]): Map<string, number> {
   const known = new Map<string, number>()
   const depthOf = (id: string): number => {
     const there = known.get(id)
@@ -43,7 +43,7 @@ function depths(nodes: readonly Node[], waitsFor: (id: string) => string[]): Map
   return known
 }
 
-function longestChain(nodes: readonly Node[], before: Map<string, { from: string }[]>): string[] {
+function longestChain(nodes: readonly GraphNode[], before: Map<string, { from: string }[]>): string[] {
   const open = new Set(
     nodes.filter(({ status, matches }) => !isClosed(status) && matches !== false).map(({ id }) => id),
   )

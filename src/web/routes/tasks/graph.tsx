@@ -2,11 +2,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
 import { StatusGlyph } from '../../components/glyphs.tsx'
-import { Empty, NoMatch, ProblemBox, Waiting } from '../../components/states.tsx'
+import { EmptyState, NoMatch, ProblemBox, Waiting } from '../../components/states.tsx'
 import { words as common, statusNames } from '../../words.ts'
-import { type Layout, layoutOf, type Node } from './graph-layout.ts'
+import { type GraphLayout, type GraphNode, layoutGraph } from './graph-layout.ts'
 import { graphQuery } from './queries.ts'
-import { isWhole, type TaskSearch } from './search.ts'
+import { isUnfiltered, type TaskSearch } from './search.ts'
 import { words } from './words.ts'
 
 interface Props {
@@ -22,12 +22,12 @@ const at = (layer: number, row: number) => ({ x: 16 + layer * (WIDTH + GAP_X), y
 
 export default function GraphView({ project, search, onOpen, onClear, onTotal }: Props) {
   const { data, error } = useQuery(graphQuery(project.id, project.slug, search))
-  const layout = useMemo(() => data && layoutOf(data), [data])
+  const layout = useMemo(() => data && layoutGraph(data), [data])
   const matching = layout?.layers.flat().filter(isWanted).length
   useEffect(() => onTotal(matching), [onTotal, matching])
   if (error && !data) return <ProblemBox error={error} />
   if (!layout) return <Waiting />
-  if (layout.layers.length === 0 && !isWhole(search))
+  if (layout.layers.length === 0 && !isUnfiltered(search))
     return (
       <div className="querywrap">
         <NoMatch clear={common.clearFilters} onClear={onClear}>
@@ -38,14 +38,16 @@ export default function GraphView({ project, search, onOpen, onClear, onTotal }:
   if (layout.layers.length === 0)
     return (
       <div className="scroll">
-        <Empty title={words.graph.emptyTitle}>
+        <EmptyState title={words.graph.emptyTitle}>
           <p className="soft">{words.graph.emptyText}</p>
-        </Empty>
+        </EmptyState>
       </div>
     )
   return (
     <div className="scroll graphpage" tabIndex={-1}>
-      {layout.chain.length > 0 && <p className="graphchain">{words.graph.chain(keysOf(layout), !isWhole(search))}</p>}
+      {layout.chain.length > 0 && (
+        <p className="graphchain">{words.graph.chain(keysOf(layout), !isUnfiltered(search))}</p>
+      )}
       {data?.complete === false && <p className="soft">{words.graph.more}</p>}
       <Drawing layout={layout} open={search.open} onOpen={onOpen} />
       <AsText layout={layout} />
@@ -54,14 +56,22 @@ export default function GraphView({ project, search, onOpen, onClear, onTotal }:
 }
 
 /** Whether the filters let it through; the others are there because it is tied to them. */
-const isWanted = ({ matches }: Node): boolean => matches !== false
+const isWanted = ({ matches }: GraphNode): boolean => matches !== false
 
-const keysOf = ({ layers, chain }: Layout): string[] => {
+const keysOf = ({ layers, chain }: GraphLayout): string[] => {
   const keys = new Map(layers.flat().map(({ id, key }) => [id, key]))
   return chain.map((id) => keys.get(id) ?? '')
 }
 
-function Drawing({ layout, open, onOpen }: { layout: Layout; open: string | undefined; onOpen(key: string): void }) {
+function Drawing({
+  layout,
+  open,
+  onOpen,
+}: {
+  layout: GraphLayout
+  open: string | undefined
+  onOpen(key: string): void
+}) {
   const { layers, edges, chain } = layout
   const places = new Map(layers.flatMap((layer, x) => layer.map(({ id }, y) => [id, at(x, y)] as const)))
   const hot = new Set(chain.slice(1).map((id, place) => `${chain[place]} ${id}`))
@@ -105,7 +115,7 @@ const NodeCard = ({
   open,
   onOpen,
 }: {
-  node: Node
+  node: GraphNode
   hot: boolean
   open: boolean
   onOpen(key: string): void
@@ -126,7 +136,7 @@ const NodeCard = ({
   </button>
 )
 
-function AsText({ layout: { layers, edges } }: { layout: Layout }) {
+function AsText({ layout: { layers, edges } }: { layout: GraphLayout }) {
   const nodes = layers.flat()
   const keys = new Map(nodes.map(({ id, key }) => [id, key]))
   return (

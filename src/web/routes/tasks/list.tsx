@@ -4,17 +4,17 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { Check, Hourglass } from 'lucide-react'
 import { memo, type ReactNode, useEffect, useMemo, useRef } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
-import { useProgress } from '../../at-work.ts'
+import { useTaskLease } from '../../claimed-tasks.ts'
+import { Avatar, LeaseRing } from '../../components/avatar.tsx'
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
-import { Avatar, LeaseRing } from '../../components/party.tsx'
+import { NewItemsPill, useStableOrder } from '../../components/list/stable-order.tsx'
 import { AfterAMoment, NoMatch, ProblemBox, Skeleton } from '../../components/states.tsx'
-import { Pill, useStill } from '../../components/still.tsx'
-import { ago, minutesUntil, shareLeft } from '../../times.ts'
+import { ago, minutesUntil, shareLeft } from '../../lib/times.ts'
 import { words as common, priorityNames, statusNames } from '../../words.ts'
-import { Due, Label } from './card.tsx'
+import { DueDate, LabelTag } from './card.tsx'
 import { listQuery } from './queries.ts'
-import { isWhole, type TaskSearch } from './search.ts'
-import { type Selection, useSelection } from './selection.ts'
+import { isUnfiltered, type TaskSearch } from './search.ts'
+import { type TaskSelection, useSelection } from './selection.ts'
 import { words } from './words.ts'
 
 interface Props {
@@ -27,7 +27,7 @@ interface Props {
   /** Shown if the project has no tasks at all. */
   nothing: ReactNode
   /** What is shown over the list while rows are selected. */
-  bar(selection: Selection): ReactNode
+  bar(selection: TaskSelection): ReactNode
   /** How a row looks (default: as in a list). */
   row?: (task: TaskItem, tasks: readonly TaskItem[]) => ReactNode
   /** What is shown above the rows, in their columns. */
@@ -65,12 +65,12 @@ export function TaskList({ projectId, search, may, onOpen, onClear, onTotal, not
         </div>
       </AfterAMoment>
     )
-  if (tasks.length === 0 && isWhole(search)) return nothing
+  if (tasks.length === 0 && isUnfiltered(search)) return nothing
   if (tasks.length === 0) return <NoneMatch onClear={onClear} />
   const clear = selection.ids.size > 0
   return (
     <>
-      <Pill
+      <NewItemsPill
         n={waiting}
         onShow={() => {
           showAll()
@@ -78,7 +78,7 @@ export function TaskList({ projectId, search, may, onOpen, onClear, onTotal, not
         }}
       >
         {words.news(waiting)}
-      </Pill>
+      </NewItemsPill>
       {head && <Head may={may}>{head(tasks)}</Head>}
       <div className="scroll" ref={scroll}>
         <ul
@@ -143,7 +143,7 @@ function useTasks(projectId: string, search: TaskSearch) {
   const query = listQuery(projectId, search)
   const found = useInfiniteQuery(query)
   const items = useMemo(() => found.data?.pages.flatMap((page) => page.items) ?? [], [found.data])
-  const { shown: tasks, waiting, showAll } = useStill(items, JSON.stringify(query.queryKey))
+  const { shown: tasks, waiting, showAll } = useStableOrder(items, JSON.stringify(query.queryKey))
   return { found, tasks, waiting, showAll }
 }
 
@@ -152,7 +152,7 @@ interface RowProps {
   open: boolean
   chosen: boolean
   may: boolean
-  selection: Selection
+  selection: TaskSelection
   onOpen(key: string): void
   children?: ReactNode
 }
@@ -198,7 +198,7 @@ const Facts = ({ task }: { task: TaskItem }) => (
   <>
     <span className="row tight hp cut">
       {task.labels.slice(0, 2).map((label) => (
-        <Label key={label} name={label} />
+        <LabelTag key={label} name={label} />
       ))}
     </span>
     <span className="hp">
@@ -211,13 +211,13 @@ const Facts = ({ task }: { task: TaskItem }) => (
     </span>
     <span className="hp">{task.lease && <Holder id={task.id} lease={task.lease} />}</span>
     <span>{task.assignee && <Avatar party={task.assignee} />}</span>
-    <span className="hp">{task.dueAt && <Due at={task.dueAt} />}</span>
+    <span className="hp">{task.dueAt && <DueDate at={task.dueAt} />}</span>
   </>
 )
 
 /** Who works on it, how much of the lease is left, and when they last changed anything. */
 function Holder({ id, lease }: { id: string; lease: NonNullable<TaskItem['lease']> }) {
-  const { stalled, lastChangeAt } = useProgress(id) ?? {}
+  const { stalled, lastChangeAt } = useTaskLease(id) ?? {}
   const change = lastChangeAt && ago(lastChangeAt)
   return (
     <span className={stalled ? 'row tight stalled' : 'row tight'}>

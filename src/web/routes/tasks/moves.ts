@@ -1,14 +1,14 @@
 /** The columns of a board, and what moving a card does to them. */
 import type { TaskGroups } from '../../../features/tasks/lists/list-schema.ts'
 import type { TaskItem, TaskPatch } from '../../../features/tasks/schema.ts'
-import type { Status } from '../../../records/work.ts'
+import type { Status } from '../../../records/task-states.ts'
 
-export type Group = TaskGroups['groups'][number]
+export type BoardGroup = TaskGroups['groups'][number]
 
 /** What an arrow key does to a card. */
-export type Step = 'up' | 'down' | 'left' | 'right'
+export type CardStep = 'up' | 'down' | 'left' | 'right'
 
-export interface Move {
+export interface CardMove {
   task: TaskItem
   status: Status
   /** The card above its new place; null: first in the column. */
@@ -16,7 +16,7 @@ export interface Move {
 }
 
 /** The board as it will be after the move. The card may have got another version since the move was asked for. */
-export function moved(board: TaskGroups, { task, status, after }: Move): TaskGroups {
+export function moveCard(board: TaskGroups, { task, status, after }: CardMove): TaskGroups {
   const card = board.groups.flatMap(({ items }) => items.filter(({ id }) => id === task.id))[0] ?? task
   const groups = board.groups.map((group) => {
     const had = group.items.some(({ id }) => id === task.id)
@@ -32,7 +32,7 @@ export function moved(board: TaskGroups, { task, status, after }: Move): TaskGro
 }
 
 /** The board with what the server stored of a card; of a card that went on meanwhile only the version. */
-export const stored = (board: TaskGroups, task: TaskItem): TaskGroups => ({
+export const replaceCard = (board: TaskGroups, task: TaskItem): TaskGroups => ({
   groups: board.groups.map((group) => {
     const place = group.items.findIndex(({ id }) => id === task.id)
     const shown = group.items[place]
@@ -43,14 +43,14 @@ export const stored = (board: TaskGroups, task: TaskItem): TaskGroups => ({
 })
 
 /** Returns the change that puts a card back where it is on this board, with its acceptance criteria as they were. */
-export function placeOf(board: TaskGroups, { id, status }: TaskItem): TaskPatch {
+export function moveBackPatch(board: TaskGroups, { id, status }: TaskItem): TaskPatch {
   const items = board.groups.find(({ value }) => value === status)?.items ?? []
   return { status, keepTicks: true, after: items[items.findIndex((item) => item.id === id) - 1]?.key ?? null }
 }
 
 /** The card above the place where one was dropped: the card it was dropped on, or the one before that. */
-export function placeIn(
-  group: Group,
+export function cardAboveDrop(
+  group: BoardGroup,
   task: TaskItem,
   beside: TaskItem | undefined,
   edge: string | null,
@@ -65,7 +65,7 @@ export function placeIn(
  * The move that an arrow key makes; undefined at the edge of the board. The card is taken from the board, because the
  * key may be pressed again before the card is drawn with its new status.
  */
-export function stepOf(board: TaskGroups, id: string, step: Step): Move | undefined {
+export function stepCard(board: TaskGroups, id: string, step: CardStep): CardMove | undefined {
   const column = board.groups.findIndex(({ items }) => items.some((item) => item.id === id))
   const group = board.groups[column]
   const place = group?.items.findIndex((item) => item.id === id) ?? -1

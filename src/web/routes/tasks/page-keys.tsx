@@ -1,9 +1,9 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { toast } from '../../components/toasts.tsx'
-import { copyText } from '../../copy.ts'
-import { useCommands } from '../../keys.ts'
-import { type TaskSearch, views } from './search.ts'
-import type { Selection } from './selection.ts'
+import { copyText } from '../../lib/clipboard.ts'
+import { useCommands } from '../../shortcuts.ts'
+import { type TaskSearch, taskViews } from './search.ts'
+import type { TaskSelection } from './selection.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/projects/$slug/tasks')
@@ -16,7 +16,7 @@ interface KeysProps {
   onFilter(): void
 }
 
-export function useKeysOfPage({ may, search, narrow, onAdd, onFilter }: KeysProps): void {
+export function useTaskPageKeys({ may, search, narrow, onAdd, onFilter }: KeysProps): void {
   const navigate = route.useNavigate()
   const copy = async (text: string) => {
     await copyText(text)
@@ -28,7 +28,7 @@ export function useKeysOfPage({ may, search, narrow, onAdd, onFilter }: KeysProp
   useCommands([
     ...(may ? [{ keys: 'c', label: words.newTask, run: onAdd }] : []),
     { keys: 'f', label: words.keys.filter, run: onFilter },
-    ...views.map((view, place) => ({
+    ...taskViews.map((view, place) => ({
       keys: String(place + 1),
       label: words.views[view],
       run: () => narrow({ view: view === 'board' ? undefined : view }),
@@ -59,7 +59,7 @@ export function EscapeKey({
   narrow,
 }: {
   search: TaskSearch
-  selection: Selection
+  selection: TaskSelection
   narrow(change: Partial<TaskSearch>): void
 }) {
   useCommands([

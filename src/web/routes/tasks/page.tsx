@@ -4,20 +4,20 @@ import { getRouteApi } from '@tanstack/react-router'
 import { Bookmark, ListFilter, Plus } from 'lucide-react'
 import { Suspense, useCallback, useState } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
-import { Kbd, useFootLeft } from '../../components/foot.tsx'
-import { Empty } from '../../components/states.tsx'
-import { lazy } from '../../lazy.ts'
+import { EmptyState } from '../../components/states.tsx'
+import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
+import { lazy } from '../../lib/lazy.ts'
 import { projectQuery } from '../project/queries.ts'
-import { ActBar } from './act-bar.tsx'
 import { BoardView } from './board-view.tsx'
-import { CreateDialog } from './create.tsx'
+import { CreateTaskDialog } from './create.tsx'
+import type { PickerField } from './field-picker.tsx'
 import { TaskList } from './list.tsx'
-import { EscapeKey, useKeysOfPage } from './page-keys.tsx'
-import type { PickerField } from './picker.tsx'
+import { EscapeKey, useTaskPageKeys } from './page-keys.tsx'
 import { QueryChips } from './query-chips.tsx'
-import { isWhole, none, type TaskSearch } from './search.ts'
-import type { Selection } from './selection.ts'
-import { Find, SortMenu, ViewSwitch } from './view-bar.tsx'
+import { isUnfiltered, noFilters, type TaskSearch } from './search.ts'
+import type { TaskSelection } from './selection.ts'
+import { SelectionBar } from './selection-bar.tsx'
+import { SortMenu, TaskSearchField, ViewSwitch } from './view-bar.tsx'
 import { words } from './words.ts'
 
 const TaskPanel = lazy(async () => ({ default: (await import('../task/panel.tsx')).TaskPanel }))
@@ -58,50 +58,30 @@ export function TasksPage() {
   )
   const open = useCallback((key: string) => narrow({ open: key }), [narrow])
   const askWhere = useCallback((item: TaskItem) => setAsked({ field: 'status', item }), [])
-  useFootLeft(keysOfPage)
+  useStatusBarLeft(keysOfPage)
   const view = search.view ?? 'board'
-  useKeysOfPage({ may, search, narrow, onAdd: () => setAdding('todo'), onFilter: () => setDialog('filter') })
+  useTaskPageKeys({ may, search, narrow, onAdd: () => setAdding('todo'), onFilter: () => setDialog('filter') })
   const nothing = <Nothing project={project} onAdd={setAdding} may={may} />
-  const bar = (selection: Selection) => (
+  const bar = (selection: TaskSelection) => (
     <>
       <EscapeKey search={search} selection={selection} narrow={narrow} />
       {may && (
-        <ActBar projectId={project.id} selection={selection} asked={asked} onAnswered={() => setAsked(undefined)} />
+        <SelectionBar
+          projectId={project.id}
+          selection={selection}
+          asked={asked}
+          onAnswered={() => setAsked(undefined)}
+        />
       )}
     </>
   )
-  const shared = { project, search, may, bar, nothing, onOpen: open, onTotal: setTotal, onClear: () => narrow(none) }
+  const clear = () => narrow(noFilters)
+  const shared = { project, search, may, bar, nothing, onOpen: open, onTotal: setTotal, onClear: clear }
   return (
     <>
       <h1 className="hide">{words.title(project.name)}</h1>
-      <div className="viewbar">
-        <ViewSwitch />
-        <Find search={search} onChange={narrow} />
-        <span className="grow" />
-        {(view === 'board' || view === 'graph') && isWhole(search) && (
-          <button
-            type="button"
-            className="btn quiet small"
-            aria-label={words.filter}
-            onClick={() => setDialog('filter')}
-          >
-            <ListFilter className="i s14" aria-hidden />
-            <span className="hp">{words.filter}</span>
-          </button>
-        )}
-        <button type="button" className="btn quiet small hp" onClick={() => setDialog('views')}>
-          <Bookmark className="i s14" aria-hidden />
-          {words.saved.button}
-        </button>
-        <SortMenu search={search} onChange={narrow} />
-        {may && (
-          <button type="button" className="btn main small newtask" onClick={() => setAdding('todo')}>
-            <Plus className="i s14" aria-hidden />
-            {words.newTask} <Kbd>c</Kbd>
-          </button>
-        )}
-      </div>
-      {(view === 'list' || view === 'timeline' || !isWhole(search)) && (
+      <ViewBar search={search} may={may} onChange={narrow} onDialog={setDialog} onAdd={() => setAdding('todo')} />
+      {(view === 'list' || view === 'timeline' || !isUnfiltered(search)) && (
         <QueryChips
           project={project}
           search={search}
@@ -121,7 +101,7 @@ export function TasksPage() {
           <TaskPanel key={search.open} taskKey={search.open} onClose={() => narrow({ open: undefined })} />
         </Suspense>
       )}
-      {adding && <CreateDialog project={project} status={adding} onClose={() => setAdding(undefined)} />}
+      {adding && <CreateTaskDialog project={project} status={adding} onClose={() => setAdding(undefined)} />}
       <Suspense>
         {dialog === 'filter' && (
           <FilterDialog projectId={project.id} search={search} onChange={narrow} onClose={() => setDialog(undefined)} />
@@ -129,6 +109,42 @@ export function TasksPage() {
         {dialog === 'views' && <ViewsDialog project={project} may={may} onClose={() => setDialog(undefined)} />}
       </Suspense>
     </>
+  )
+}
+
+interface ViewBarProps {
+  search: TaskSearch
+  may: boolean
+  onChange(change: Partial<TaskSearch>): void
+  onDialog(dialog: 'filter' | 'views'): void
+  onAdd(): void
+}
+
+function ViewBar({ search, may, onChange, onDialog, onAdd }: ViewBarProps) {
+  const { view = 'board' } = search
+  return (
+    <div className="viewbar">
+      <ViewSwitch />
+      <TaskSearchField search={search} onChange={onChange} />
+      <span className="grow" />
+      {(view === 'board' || view === 'graph') && isUnfiltered(search) && (
+        <button type="button" className="btn quiet small" aria-label={words.filter} onClick={() => onDialog('filter')}>
+          <ListFilter className="i s14" aria-hidden />
+          <span className="hp">{words.filter}</span>
+        </button>
+      )}
+      <button type="button" className="btn quiet small hp" onClick={() => onDialog('views')}>
+        <Bookmark className="i s14" aria-hidden />
+        {words.saved.button}
+      </button>
+      <SortMenu search={search} onChange={onChange} />
+      {may && (
+        <button type="button" className="btn main small newtask" onClick={onAdd}>
+          <Plus className="i s14" aria-hidden />
+          {words.newTask} <Kbd>c</Kbd>
+        </button>
+      )}
+    </div>
   )
 }
 
@@ -140,7 +156,7 @@ interface NothingProps {
 
 const Nothing = ({ project, onAdd, may }: NothingProps) => (
   <div className="scroll">
-    <Empty title={words.emptyTitle}>
+    <EmptyState title={words.emptyTitle}>
       <p className="soft">{words.emptyText}</p>
       {may && (
         <p className="voidact">
@@ -150,6 +166,6 @@ const Nothing = ({ project, onAdd, may }: NothingProps) => (
         </p>
       )}
       <code className="code">{words.emptyCommand(project.key)}</code>
-    </Empty>
+    </EmptyState>
   </div>
 )

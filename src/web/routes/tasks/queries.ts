@@ -11,16 +11,16 @@ import {
 import { useCallback, useRef, useState } from 'react'
 import type { TaskGroups, TaskPage } from '../../../features/tasks/lists/list-schema.ts'
 import type { TaskChanged, TaskItem, TaskPatch } from '../../../features/tasks/schema.ts'
-import type { Status } from '../../../records/work.ts'
-import { change, ok, tasks, views } from '../../api.ts'
+import type { Status } from '../../../records/task-states.ts'
+import { ok, tasks, views, writeOptions } from '../../api.ts'
 import { toast } from '../../components/toasts.tsx'
 import { useWrite } from '../../lib/data.ts'
+import { recordWrittenVersion } from '../../live/written-versions.ts'
 import { rememberUndo } from '../../undo.ts'
 import { statusNames } from '../../words.ts'
-import { wrote } from '../../written.ts'
-import { type Group, type Move, moved, placeOf, stored } from './moves.ts'
-import { filtersOf, isByHand, type TaskSearch } from './search.ts'
-import { shareBoard, shareList } from './sharing.ts'
+import { type BoardGroup, type CardMove, moveBackPatch, moveCard, replaceCard } from './moves.ts'
+import { isManualOrder, type TaskSearch, taskFilters } from './search.ts'
+import { shareBoard, shareList } from './structural-sharing.ts'
 import { words } from './words.ts'
 
 /** How many cards of a column are loaded at first, and with each "more". */
@@ -31,61 +31,66 @@ const MOST_AT_ONCE = 200
 export const MOST_IN_COLUMN = 600
 
 /** How many cards of a column are shown, where it is more than at first. */
-type Depths = Partial<Record<Status, number>>
+type ColumnDepths = Partial<Record<Status, number>>
 
-async function groups(
+async function loadGroups(
   projectId: string,
   search: TaskSearch,
   page: { limit: number; status?: Status; cursor?: string | undefined },
 ) {
-  const query = { projectId, ...filtersOf(search), ...(search.sort && { sort: search.sort }), ...page }
+  const query = { projectId, ...taskFilters(search), ...(search.sort && { sort: search.sort }), ...page }
   return ((await ok(tasks.tasks.get({ query: { ...query, group: 'status' } }))) as TaskGroups).groups
 }
 
 /** Returns the column with its next cards; one that has moved meanwhile is not there twice. */
-function longer(group: Group, next: Group | undefined): Group {
+function appendCards(group: BoardGroup, next: BoardGroup | undefined): BoardGroup {
   if (!next) return { ...group, nextCursor: null }
   const there = new Set(group.items.map(({ id }) => id))
   return { ...next, items: [...group.items, ...next.items.filter(({ id }) => !there.has(id))] }
 }
 
 /** Loads the next cards of a column. */
-async function after(projectId: string, search: TaskSearch, { value: status, nextCursor }: Group, limit: number) {
+async function loadNextCards(
+  projectId: string,
+  search: TaskSearch,
+  { value: status, nextCursor }: BoardGroup,
+  limit: number,
+) {
   const cursor = nextCursor ?? undefined
-  return (await groups(projectId, search, { limit, status, cursor }))[0]
+  return (await loadGroups(projectId, search, { limit, status, cursor }))[0]
 }
 
-export const boardQuery = (projectId: string, search: TaskSearch, depths: Depths = {}) =>
+export const boardQuery = (projectId: string, search: TaskSearch, depths: ColumnDepths = {}) =>
   queryOptions({
-    queryKey: ['tasks', projectId, 'board', filtersOf(search), search.sort, depths],
+    queryKey: ['tasks', projectId, 'board', taskFilters(search), search.sort, depths],
     queryFn: async (): Promise<TaskGroups> => {
-      const whole = async (first: Group) => {
+      const whole = async (first: BoardGroup) => {
         let group = first
         for (let left = depths[group.value] ?? 0; group.nextCursor && group.items.length < left; )
-          group = longer(
+          group = appendCards(
             group,
-            await after(projectId, search, group, Math.min(MOST_AT_ONCE, left - group.items.length)),
+            await loadNextCards(projectId, search, group, Math.min(MOST_AT_ONCE, left - group.items.length)),
           )
         return group
       }
-      return { groups: await Promise.all((await groups(projectId, search, { limit: COLUMN })).map(whole)) }
+      return { groups: await Promise.all((await loadGroups(projectId, search, { limit: COLUMN })).map(whole)) }
     },
     placeholderData: keepPreviousData,
     structuralSharing: (before, after) => shareBoard(before as TaskGroups | undefined, after as TaskGroups),
   })
 
 /** Shows more cards of a column. Only these are loaded; what is there stays. */
-export function useMore(projectId: string, search: TaskSearch) {
+export function useMoreCards(projectId: string, search: TaskSearch) {
   const cache = useQueryClient()
-  const of = JSON.stringify([filtersOf(search), search.sort])
-  const [more, setMore] = useState<{ of: string; depths: Depths }>({ of, depths: {} })
+  const of = JSON.stringify([taskFilters(search), search.sort])
+  const [more, setMore] = useState<{ of: string; depths: ColumnDepths }>({ of, depths: {} })
   const depths = more.of === of ? more.depths : {}
   const { mutate, isPending, isError } = useMutation({
-    mutationFn: (group: Group) => after(projectId, search, group, COLUMN),
+    mutationFn: (group: BoardGroup) => loadNextCards(projectId, search, group, COLUMN),
     onSuccess: (page, { value }) => {
       const board = cache.getQueryData(boardQuery(projectId, search, depths).queryKey)
       if (!board) return
-      const all = board.groups.map((group) => (group.value === value ? longer(group, page) : group))
+      const all = board.groups.map((group) => (group.value === value ? appendCards(group, page) : group))
       const deeper = { ...depths, [value]: all.find((group) => group.value === value)?.items.length }
       cache.setQueryData(boardQuery(projectId, search, deeper).queryKey, { groups: all })
       setMore({ of, depths: deeper })
@@ -97,13 +102,13 @@ export function useMore(projectId: string, search: TaskSearch) {
 
 export const listQuery = (projectId: string, search: TaskSearch) =>
   infiniteQueryOptions({
-    queryKey: ['tasks', projectId, 'list', filtersOf(search), search.sort],
+    queryKey: ['tasks', projectId, 'list', taskFilters(search), search.sort],
     queryFn: async ({ pageParam }) =>
       (await ok(
         tasks.tasks.get({
           query: {
             projectId,
-            ...filtersOf(search),
+            ...taskFilters(search),
             limit: 100,
             sort: search.sort ?? 'updatedAt',
             ...(pageParam ? { cursor: pageParam } : { total: true }),
@@ -118,13 +123,13 @@ export const listQuery = (projectId: string, search: TaskSearch) =>
 
 export const graphQuery = (projectId: string, slug: string, search: TaskSearch) =>
   queryOptions({
-    queryKey: ['tasks', projectId, 'graph', filtersOf(search)],
-    queryFn: () => ok(tasks.projects({ slug }).graph.get({ query: filtersOf(search) })),
+    queryKey: ['tasks', projectId, 'graph', taskFilters(search)],
+    queryFn: () => ok(tasks.projects({ slug }).graph.get({ query: taskFilters(search) })),
     placeholderData: keepPreviousData,
   })
 
 /** What the filters can choose from: labels in use, and epics. */
-export const countsQuery = (projectId: string, by: 'label' | 'epic') =>
+export const taskCountsQuery = (projectId: string, by: 'label' | 'epic') =>
   queryOptions({
     queryKey: ['tasks', projectId, 'counts', by],
     queryFn: async () => (await ok(tasks.tasks.counts.get({ query: { projectId, by } }))).counts,
@@ -139,8 +144,8 @@ export const viewsQuery = (projectId: string) =>
 export const useViewChange = (projectId: string) =>
   useWrite(
     async (act: { save: { name: string; query: string; shared: boolean } } | { remove: string }) => {
-      if ('remove' in act) await ok(views.views({ id: act.remove }).delete({}, change()))
-      else await ok(views.views.post({ ...act.save, projectId }, change()))
+      if ('remove' in act) await ok(views.views({ id: act.remove }).delete({}, writeOptions()))
+      else await ok(views.views.post({ ...act.save, projectId }, writeOptions()))
     },
     ['views', projectId],
   )
@@ -149,11 +154,11 @@ export const useViewChange = (projectId: string) =>
  * Moves a card at once, and puts it back if the server refuses. The board takes what the server returns, and is loaded
  * again only if more than that card may have changed.
  */
-export function useMove(
+export function useMoveCard(
   projectId: string,
   search: TaskSearch,
   { queryKey }: ReturnType<typeof boardQuery>,
-  refused: (move: Move, error: Error) => void,
+  refused: (move: CardMove, error: Error) => void,
 ) {
   const cache = useQueryClient()
   const mutationKey = ['move', projectId]
@@ -162,33 +167,33 @@ export function useMove(
     const shown = cache.getQueryData(queryKey)?.groups.flatMap(({ items }) => items)
     return shown?.find((item) => item.id === id)?.version ?? version
   }
-  const options: MutationObserverOptions<TaskChanged, Error, Move, { before: TaskGroups | undefined }> = {
+  const options: MutationObserverOptions<TaskChanged, Error, CardMove, { before: TaskGroups | undefined }> = {
     // One after the other, each with the version that the one before returned: two quick moves are no conflict.
     mutationKey,
     scope: { id: `move ${projectId}` },
-    mutationFn: ({ task, status, after }: Move) => {
+    mutationFn: ({ task, status, after }: CardMove) => {
       const patch: TaskPatch = { ...(status !== task.status && { status }), after: after?.key ?? null }
-      return ok(tasks.tasks({ id: task.id }).patch(patch, change(versionOf(task))))
+      return ok(tasks.tasks({ id: task.id }).patch(patch, writeOptions(versionOf(task))))
     },
     onSuccess: ({ freed, blocked, ...answer }, { task, status }, { before }) => {
       const { id, version } = answer
-      wrote(id, version)
-      cache.setQueryData(queryKey, (board) => board && stored(board, answer))
-      if (!isByHand(search) || freed.length + blocked.length > 0) isStale.current = true
+      recordWrittenVersion(id, version)
+      cache.setQueryData(queryKey, (board) => board && replaceCard(board, answer))
+      if (!isManualOrder(search) || freed.length + blocked.length > 0) isStale.current = true
       if (task.lease || answer.lease) void cache.invalidateQueries({ queryKey: ['at work'] })
       if (!before) return
-      const back = placeOf(before, task)
+      const back = moveBackPatch(before, task)
       rememberUndo(words.moved(task.key, statusNames[status]), async () => {
-        await ok(tasks.tasks({ id }).patch(back, change(versionOf({ id, version }))))
+        await ok(tasks.tasks({ id }).patch(back, writeOptions(versionOf({ id, version }))))
         await cache.invalidateQueries({ queryKey: ['tasks', projectId] })
       })
     },
-    onMutate: async (move: Move) => {
+    onMutate: async (move: CardMove) => {
       // What is being loaded may be without this move, and is asked for once more after it.
       if (cache.isFetching({ queryKey, exact: true }) > 0) isStale.current = true
       await cache.cancelQueries({ queryKey })
       const before = cache.getQueryData(queryKey)
-      if (before) cache.setQueryData(queryKey, moved(before, move))
+      if (before) cache.setQueryData(queryKey, moveCard(before, move))
       return { before }
     },
     onError: (error, move, context) => {
@@ -210,15 +215,15 @@ export function useMove(
   // Nothing is drawn by the state of a move, so no one follows it.
   const [observer] = useState(() => new MutationObserver(cache, options))
   observer.setOptions(options)
-  return useCallback((move: Move) => void observer.mutate(move).catch(() => undefined), [observer])
+  return useCallback((move: CardMove) => void observer.mutate(move).catch(() => undefined), [observer])
 }
 
-export function useCreate(projectId: string, slug: string) {
+export function useCreateTask(projectId: string, slug: string) {
   const cache = useQueryClient()
   return useMutation({
     mutationFn: ({ key, ...task }: { title: string; status: 'backlog' | 'todo'; key: string }) =>
-      ok(tasks.projects({ slug }).tasks.post(task, change(undefined, key))),
-    onSuccess: ({ id, version }) => wrote(id, version),
+      ok(tasks.projects({ slug }).tasks.post(task, writeOptions(undefined, key))),
+    onSuccess: ({ id, version }) => recordWrittenVersion(id, version),
     onSettled: () => cache.invalidateQueries({ queryKey: ['tasks', projectId] }),
   })
 }

@@ -2,13 +2,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
 import { Link as LinkIcon, ListFilter, Plus, X } from 'lucide-react'
-import { Kbd } from '../../components/foot.tsx'
+import { agentsQuery, membersQuery } from '../../account/session.ts'
+import { Kbd } from '../../components/status-bar.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { copyText } from '../../copy.ts'
-import { agentsQuery, membersQuery } from '../../session.ts'
+import { copyText } from '../../lib/clipboard.ts'
 import { priorityNames, statusNames } from '../../words.ts'
-import { countsQuery } from './queries.ts'
-import { type FilterName, filterNames, isWhole, none, partsOf, type TaskSearch } from './search.ts'
+import { taskCountsQuery } from './queries.ts'
+import { type FilterName, filterNames, isUnfiltered, listParts, noFilters, type TaskSearch } from './search.ts'
 import { words } from './words.ts'
 
 interface Props {
@@ -55,8 +55,8 @@ export function QueryChips({ project, search, total, onChange, onFilter }: Props
         <button type="button" className="ib s24" aria-label={words.copyAddress} onClick={() => void copy()}>
           <LinkIcon className="i s14" aria-hidden />
         </button>
-        {!isWhole(search) && (
-          <button type="button" className="btn small quiet" onClick={() => onChange(none)}>
+        {!isUnfiltered(search) && (
+          <button type="button" className="btn small quiet" onClick={() => onChange(noFilters)}>
             {words.clear}
           </button>
         )}
@@ -71,11 +71,11 @@ function useNames(projectId: string, search: TaskSearch): (name: FilterName) => 
   const wanted = search.assignee !== undefined || search.holder !== undefined
   const members = useQuery({ ...membersQuery(team.id), enabled: wanted }).data ?? []
   const agents = useQuery({ ...agentsQuery(team.id), enabled: wanted }).data ?? []
-  const epics = useQuery({ ...countsQuery(projectId, 'epic'), enabled: search.epic !== undefined }).data ?? []
+  const epics = useQuery({ ...taskCountsQuery(projectId, 'epic'), enabled: search.epic !== undefined }).data ?? []
   const party = (id: string) =>
     id === 'none' ? words.nobody : ([...members, ...agents].find((one) => one.id === id)?.name ?? id)
   return (name) => {
-    const list = (label: (value: string) => string) => partsOf(String(search[name])).map(label).join(', ')
+    const list = (label: (value: string) => string) => listParts(String(search[name])).map(label).join(', ')
     if (name === 'status') return list((value) => statusNames[value as keyof typeof statusNames])
     if (name === 'priority') return list((value) => priorityNames[value as keyof typeof priorityNames])
     if (name === 'assignee' || name === 'holder') return list(party)

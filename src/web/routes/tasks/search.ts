@@ -1,13 +1,13 @@
-import { priorities, statuses } from '../../../records/work.ts'
+import { priorities, statuses } from '../../../records/task-states.ts'
 
-export const views = ['board', 'list', 'timeline', 'graph'] as const
-export type View = (typeof views)[number]
-export const sorts = ['updatedAt', 'priority', 'dueAt', 'number'] as const
-export type Sort = (typeof sorts)[number]
+export const taskViews = ['board', 'list', 'timeline', 'graph'] as const
+export type TaskView = (typeof taskViews)[number]
+export const taskSorts = ['updatedAt', 'priority', 'dueAt', 'number'] as const
+export type TaskSort = (typeof taskSorts)[number]
 
 /** The query of the page, as its address has it. Lists are texts with commas, as the API takes them. */
 export interface TaskSearch {
-  view?: View
+  view?: TaskView
   q?: string
   status?: string
   priority?: string
@@ -18,7 +18,7 @@ export interface TaskSearch {
   epic?: string
   dueBefore?: string
   dueAfter?: string
-  sort?: Sort
+  sort?: TaskSort
   /** The key of the task that is open beside the list. */
   open?: string
 }
@@ -40,7 +40,7 @@ const one = <T extends string>(known: readonly T[], value: unknown): T | undefin
 
 export function taskSearch(search: Record<string, unknown>): TaskSearch {
   const all: TaskSearch = {
-    view: one(views, search.view),
+    view: one(taskViews, search.view),
     q: text(search.q),
     status: among(statuses, search.status),
     priority: among(priorities, search.priority),
@@ -51,7 +51,7 @@ export function taskSearch(search: Record<string, unknown>): TaskSearch {
     epic: text(search.epic),
     dueBefore: day(search.dueBefore),
     dueAfter: day(search.dueAfter),
-    sort: one(sorts, search.sort),
+    sort: one(taskSorts, search.sort),
     open: text(search.open),
   }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
@@ -73,17 +73,17 @@ export const filterNames = [
 export type FilterName = (typeof filterNames)[number]
 
 /** Whether nothing is filtered. */
-export const isWhole = (search: TaskSearch): boolean => filterNames.every((name) => search[name] === undefined)
+export const isUnfiltered = (search: TaskSearch): boolean => filterNames.every((name) => search[name] === undefined)
 
 /** Whether moving a card by hand changes nothing of these tasks but its place: no filter or order depends on it. */
-export const isByHand = ({ sort, status, leased, holder }: TaskSearch): boolean =>
+export const isManualOrder = ({ sort, status, leased, holder }: TaskSearch): boolean =>
   !sort && !status && leased === undefined && !holder
 
 /** A change of the address that removes all filters. */
-export const none: Partial<TaskSearch> = Object.fromEntries(filterNames.map((name) => [name, undefined]))
+export const noFilters: Partial<TaskSearch> = Object.fromEntries(filterNames.map((name) => [name, undefined]))
 
 /** Only the filters: what the server is asked for. */
-export const filtersOf = ({ q, epic, status, priority, label, assignee, holder, leased, ...due }: TaskSearch) => ({
+export const taskFilters = ({ q, epic, status, priority, label, assignee, holder, leased, ...due }: TaskSearch) => ({
   ...(q && { search: q }),
   ...(status && { status }),
   ...(priority && { priority }),
@@ -97,10 +97,10 @@ export const filtersOf = ({ q, epic, status, priority, label, assignee, holder, 
 })
 
 /** Adds a value to a list with commas, or removes it. */
-export function toggled(list: string | undefined, value: string): string | undefined {
+export function toggleInList(list: string | undefined, value: string): string | undefined {
   const parts = list?.split(',') ?? []
   const next = parts.includes(value) ? parts.filter((part) => part !== value) : [...parts, value]
   return next.join(',') || undefined
 }
 
-export const partsOf = <T extends string = string>(list: string | undefined): T[] => (list?.split(',') ?? []) as T[]
+export const listParts = <T extends string = string>(list: string | undefined): T[] => (list?.split(',') ?? []) as T[]

@@ -1,10 +1,10 @@
 /** Which tasks are selected, and on which one the keys act. */
 import { useCallback, useMemo, useRef, useState } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
-import { useCommands } from '../../keys.ts'
+import { useCommands } from '../../shortcuts.ts'
 import { words } from './words.ts'
 
-export interface Selection {
+export interface TaskSelection {
   ids: ReadonlySet<string>
   /** Adds or removes one; with `range`, everything between it and the last one. */
   toggle(id: string, range?: boolean): void
@@ -28,7 +28,7 @@ interface Options {
   reveal?(index: number): void
 }
 
-export function useSelection({ items, reveal }: Options): Selection {
+export function useSelection({ items, reveal }: Options): TaskSelection {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
   const cursor = useRef<string>(undefined)
   const anchor = useRef<string>(undefined)
@@ -46,7 +46,7 @@ export function useSelection({ items, reveal }: Options): Selection {
     reveal?.(place)
     focusTask(task.id)
   }
-  const selection = useMemo<Selection>(
+  const selection = useMemo<TaskSelection>(
     () => ({
       ids,
       toggle: (id, range) => {

@@ -1,27 +1,27 @@
 /** A bar for each task, from its start (else its creation) to its end (else its due date). */
 import type { ComponentProps } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
-import { placeIn, type Span } from '../../components/staff.tsx'
-import { day } from '../../times.ts'
+import { percentIn, type TimeSpan } from '../../components/chart/event-timeline.tsx'
+import { day } from '../../lib/times.ts'
 import { TaskList } from './list.tsx'
 import { words } from './words.ts'
 
-interface Bar extends Span {
+interface Bar extends TimeSpan {
   /** Whether it is still going on, with no end that is known. */
   open: boolean
 }
 
 const DAY = 86_400_000
 
-function barOf({ startedAt, createdAt, completedAt, dueAt }: TaskItem, now = Date.now()): Bar {
+function taskBar({ startedAt, createdAt, completedAt, dueAt }: TaskItem, now = Date.now()): Bar {
   const from = Date.parse(startedAt ?? createdAt)
   const end = completedAt ?? dueAt
   return { from, until: Math.max(from + DAY / 2, end ? Date.parse(end) : now), open: end === null }
 }
 
 /** The time that all bars together take. */
-function spanOf(tasks: readonly TaskItem[], now = Date.now()): Span {
-  const bars = tasks.map((task) => barOf(task, now))
+function tasksSpan(tasks: readonly TaskItem[], now = Date.now()): TimeSpan {
+  const bars = tasks.map((task) => taskBar(task, now))
   const from = Math.min(now - DAY, ...bars.map((bar) => bar.from))
   return { from, until: Math.max(now + DAY, ...bars.map((bar) => bar.until)) }
 }
@@ -30,8 +30,8 @@ export default function Timeline(props: Omit<ComponentProps<typeof TaskList>, 'r
   return (
     <TaskList
       {...props}
-      head={(tasks) => <Days span={spanOf(tasks)} />}
-      row={(task, tasks) => <TimeRow task={task} span={spanOf(tasks)} />}
+      head={(tasks) => <Days span={tasksSpan(tasks)} />}
+      row={(task, tasks) => <TimeRow task={task} span={tasksSpan(tasks)} />}
     />
   )
 }
@@ -39,16 +39,16 @@ export default function Timeline(props: Omit<ComponentProps<typeof TaskList>, 'r
 const STEPS = [1, 2, 7, 14, 28, 91, 182, 365]
 
 /** Returns midnights within a span, a round number of days apart: at most six. */
-function daysIn({ from, until }: Span): number[] {
+function axisDays({ from, until }: TimeSpan): number[] {
   const step = STEPS.find((days) => (until - from) / (days * DAY) <= 5) ?? 365
   const days = Array.from({ length: 6 }, (_, n) => new Date(from).setHours(24 * (1 + n * step), 0, 0, 0))
   return days.filter((at) => at < until)
 }
 
 /** Labels of the scale; near its ends and the present there is no room for them. */
-function Days({ span }: { span: Span }) {
-  const now = placeIn(span, Date.now())
-  const places = daysIn(span).map((at) => ({ at, x: placeIn(span, at) }))
+function Days({ span }: { span: TimeSpan }) {
+  const now = percentIn(span, Date.now())
+  const places = axisDays(span).map((at) => ({ at, x: percentIn(span, at) }))
   return (
     <span className="timerow">
       <svg className="daybars" height="22" aria-hidden>
@@ -67,10 +67,10 @@ function Days({ span }: { span: Span }) {
   )
 }
 
-function TimeRow({ task, span }: { task: TaskItem; span: Span }) {
-  const bar = barOf(task)
-  const [x, until] = [placeIn(span, bar.from), placeIn(span, bar.until)]
-  const now = `${placeIn(span, Date.now())}%`
+function TimeRow({ task, span }: { task: TaskItem; span: TimeSpan }) {
+  const bar = taskBar(task)
+  const [x, until] = [percentIn(span, bar.from), percentIn(span, bar.until)]
+  const now = `${percentIn(span, Date.now())}%`
   const end = task.completedAt ?? task.dueAt
   const [first, last] = [day(bar.from), end ? day(end) : words.now]
   const times = first === last ? first : words.fromTo(first, last)

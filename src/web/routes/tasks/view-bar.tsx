@@ -2,13 +2,13 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { ArrowUpDown, ChartGantt, List, SquareKanban, Waypoints } from 'lucide-react'
 import { LazyMenu } from '../../components/lazy-menu.tsx'
-import { type Sort, sorts, type TaskSearch, type View, views } from './search.ts'
+import { type TaskSearch, type TaskSort, type TaskView, taskSorts, taskViews } from './search.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/projects/$slug/tasks')
 
 const icons = { board: SquareKanban, list: List, timeline: ChartGantt, graph: Waypoints } satisfies Record<
-  View,
+  TaskView,
   unknown
 >
 
@@ -16,7 +16,7 @@ export function ViewSwitch() {
   const { slug } = route.useParams()
   return (
     <div className="seg views" role="group" aria-label={words.view}>
-      {views.map((name) => {
+      {taskViews.map((name) => {
         const Icon = icons[name]
         return (
           <Link
@@ -53,14 +53,20 @@ export function SortMenu({ search, onChange }: { search: TaskSearch; onChange(ch
       trigger={button}
       entries={[
         ...(byHand ? [{ value: '', label: words.sorts.none, chosen: search.sort === undefined }] : []),
-        ...sorts.map((sort) => ({ value: sort, label: words.sorts[sort], chosen: search.sort === sort })),
+        ...taskSorts.map((sort) => ({ value: sort, label: words.sorts[sort], chosen: search.sort === sort })),
       ]}
-      onChoose={(sort) => onChange({ sort: (sort || undefined) as Sort | undefined })}
+      onChoose={(sort) => onChange({ sort: (sort || undefined) as TaskSort | undefined })}
     />
   )
 }
 
-export const Find = ({ search, onChange }: { search: TaskSearch; onChange(change: Partial<TaskSearch>): void }) => (
+export const TaskSearchField = ({
+  search,
+  onChange,
+}: {
+  search: TaskSearch
+  onChange(change: Partial<TaskSearch>): void
+}) => (
   <form
     role="search"
     onSubmit={(event) => {

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Users, X } from 'lucide-react'
 import { useState } from 'react'
-import { Dialog } from '../../components/dialog.tsx'
+import { Dialog } from '../../components/form/dialog.tsx'
 import { Field } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { useViewChange, viewsQuery } from './queries.ts'
@@ -24,7 +24,7 @@ function currentQuery(): string {
   return query.toString()
 }
 
-const parsed = (query: string) =>
+const parseViewQuery = (query: string) =>
   taskSearch(
     Object.fromEntries(
       [...new URLSearchParams(query)].map(([name, value]) => [name, name === 'leased' ? value === 'true' : value]),
@@ -46,7 +46,7 @@ export default function ViewsDialog({ project, may, onClose }: Props) {
               className="opt grow"
               to="/projects/$slug/tasks"
               params={{ slug: project.slug }}
-              search={parsed(view.query)}
+              search={parseViewQuery(view.query)}
               onClick={onClose}
             >
               <span className="grow cut">{view.name}</span>

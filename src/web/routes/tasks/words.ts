@@ -1,4 +1,4 @@
-import { minutes } from '../../times.ts'
+import { minutes } from '../../lib/times.ts'
 import { count } from '../../words.ts'
 
 export const words = {

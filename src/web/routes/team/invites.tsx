@@ -2,13 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useRef } from 'react'
 import type { Role } from '../../../auth/policy.ts'
 import type { Invite, InviteSent } from '../../../features/invites/schema.ts'
-import { CopyButton } from '../../components/copy.tsx'
+import { CopyButton } from '../../components/copy-button.tsx'
 import { Field, Select } from '../../components/form/fields.tsx'
+import { useRemoval } from '../../components/form/removal.tsx'
 import { RowButton } from '../../components/form/row-button.tsx'
-import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { day } from '../../times.ts'
-import { invitesQuery, useInvite, useWithdraw } from './queries.ts'
+import { day } from '../../lib/times.ts'
+import { invitesQuery, useInvite, useWithdrawInvite } from './queries.ts'
 import { words } from './words.ts'
 
 interface Props {
@@ -17,10 +17,10 @@ interface Props {
   gives: readonly Role[]
 }
 
-export function Invites({ team, may, gives }: Props) {
+export function TeamInvites({ team, may, gives }: Props) {
   const { data = [], error } = useQuery(invitesQuery(team))
   const invite = useInvite(team)
-  const [ask, asked] = useRemoval(useWithdraw(team), ({ id, email }: Invite) => ({
+  const [ask, asked] = useRemoval(useWithdrawInvite(team), ({ id, email }: Invite) => ({
     input: id,
     title: words.withdrawTitle(email),
     text: words.withdrawText,
@@ -60,7 +60,7 @@ export function Invites({ team, may, gives }: Props) {
       )}
       {may && <InviteForm gives={gives} busy={invite.isPending} onInvite={(value) => invite.mutate(value)} />}
       {(error ?? invite.error) && <ProblemBox error={(error ?? invite.error) as Error} />}
-      {invite.data && <Sent invite={invite.data} />}
+      {invite.data && <InviteSentMessage invite={invite.data} />}
       {asked}
     </section>
   )
@@ -97,7 +97,11 @@ export function InviteForm({ gives, busy, onInvite }: FormProps) {
 }
 
 /** Without a mail server the inviter hands the link over; it is shown once. */
-export function Sent({ invite: { email, link, detail } }: { invite: Pick<InviteSent, 'email' | 'link' | 'detail'> }) {
+export function InviteSentMessage({
+  invite: { email, link, detail },
+}: {
+  invite: Pick<InviteSent, 'email' | 'link' | 'detail'>
+}) {
   const source = useRef<HTMLElement>(null)
   if (!link) return <p role="status">{detail ?? words.sent(email)}</p>
   return (

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Role } from '../../../auth/policy.ts'
 import type { MemberPage } from '../../../features/organizations/schema.ts'
+import { Avatar } from '../../components/avatar.tsx'
+import { useRemoval } from '../../components/form/removal.tsx'
 import { RowButton } from '../../components/form/row-button.tsx'
 import { MailAddress } from '../../components/mail-address.tsx'
-import { Avatar } from '../../components/party.tsx'
-import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { ago, day } from '../../times.ts'
-import { presenceQuery, useRemoveMember, useSetRole } from './queries.ts'
+import { ago, day } from '../../lib/times.ts'
+import { presenceQuery, useRemoveMember, useSetMemberRole } from './queries.ts'
 import { words } from './words.ts'
 
 type Member = MemberPage['items'][number]
@@ -18,8 +18,8 @@ interface Props {
   members: MemberPage
 }
 
-export function Members({ team, me, members: { items, gives } }: Props) {
-  const setRole = useSetRole(team)
+export function TeamMembers({ team, me, members: { items, gives } }: Props) {
+  const setRole = useSetMemberRole(team)
   const [ask, asked] = useRemoval(useRemoveMember(team), ({ id, name }: Member) => ({
     input: id,
     title: id === me ? words.leaveTitle : words.removeTitle(name),

@@ -1,13 +1,13 @@
 /** The people of a team: who they are, what they may do, who is here now, and who is invited. */
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
+import { teamsQuery } from '../../account/session.ts'
 import { ProblemBox } from '../../components/states.tsx'
-import { teamsQuery } from '../../session.ts'
-import { Invites } from './invites.tsx'
-import { Members } from './members.tsx'
-import { Repositories, Workspaces } from './places.tsx'
+import { TeamInvites } from './invites.tsx'
+import { TeamRepositories, TeamWorkspaces } from './linked-lists.tsx'
+import { TeamMembers } from './members.tsx'
 import { teamMembersQuery } from './queries.ts'
-import { Usage } from './usage.tsx'
+import { PlanUsage } from './usage.tsx'
 import { words } from './words.ts'
 
 export function TeamPage() {
@@ -28,11 +28,11 @@ export function TeamPage() {
           </Link>
         </header>
         {error && !data && <ProblemBox error={error} />}
-        {data && <Members team={team.id} me={me.id} members={data} />}
-        {data && <Invites team={team.id} may={data.can.invite === true} gives={data.gives} />}
-        <Usage team={team.id} />
-        <Workspaces team={team.id} />
-        <Repositories team={team.id} />
+        {data && <TeamMembers team={team.id} me={me.id} members={data} />}
+        {data && <TeamInvites team={team.id} may={data.can.invite === true} gives={data.gives} />}
+        <PlanUsage team={team.id} />
+        <TeamWorkspaces team={team.id} />
+        <TeamRepositories team={team.id} />
       </div>
     </div>
   )

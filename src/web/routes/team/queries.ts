@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { Role } from '../../../auth/policy.ts'
-import { change, invites, ok, organizations, repositories, teams, workspaces } from '../../api.ts'
+import { invites, ok, organizations, repositories, teams, workspaces, writeOptions } from '../../api.ts'
 import { useWrite } from '../../lib/data.ts'
 
 /** Members with what the reader may do with each. */
@@ -42,32 +42,35 @@ export const repositoriesQuery = (id: string) =>
   })
 
 export const useCreateWorkspace = (id: string) =>
-  useWrite((name: string) => ok(workspaces.teams({ id }).workspaces.post({ name }, change())), ['workspaces', 'of', id])
+  useWrite(
+    (name: string) => ok(workspaces.teams({ id }).workspaces.post({ name }, writeOptions())),
+    ['workspaces', 'of', id],
+  )
 
-export const useConnect = (id: string) =>
-  useWrite((repo: string) => ok(repositories.repos.post({ repo }, change())), ['repositories', 'of', id])
+export const useConnectRepository = (id: string) =>
+  useWrite((repo: string) => ok(repositories.repos.post({ repo }, writeOptions())), ['repositories', 'of', id])
 
 export const useInvite = (id: string) =>
   useWrite(
-    (invite: { email: string; role: Role }) => ok(invites.teams({ id }).invite.post(invite, change())),
+    (invite: { email: string; role: Role }) => ok(invites.teams({ id }).invite.post(invite, writeOptions())),
     ['invites', id],
   )
 
-export const useWithdraw = (id: string) =>
+export const useWithdrawInvite = (id: string) =>
   useWrite(
-    (inviteId: string) => ok(invites.teams({ id }).invites({ inviteId }).delete(undefined, change())),
+    (inviteId: string) => ok(invites.teams({ id }).invites({ inviteId }).delete(undefined, writeOptions())),
     ['invites', id],
   )
 
-export const useSetRole = (id: string) =>
+export const useSetMemberRole = (id: string) =>
   useWrite(
     ({ userId, role }: { userId: string; role: Role }) =>
-      ok(organizations.teams({ id }).members({ userId }).patch({ role }, change())),
+      ok(organizations.teams({ id }).members({ userId }).patch({ role }, writeOptions())),
     ['members', id],
   )
 
 export const useRemoveMember = (id: string) =>
   useWrite(
-    (userId: string) => ok(organizations.teams({ id }).members({ userId }).delete(undefined, change())),
+    (userId: string) => ok(organizations.teams({ id }).members({ userId }).delete(undefined, writeOptions())),
     ['members', id],
   )

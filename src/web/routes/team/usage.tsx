@@ -4,7 +4,7 @@ import { Section } from '../../components/section.tsx'
 import { usageQuery } from './queries.ts'
 import { words } from './words.ts'
 
-export function Usage({ team }: { team: string }) {
+export function PlanUsage({ team }: { team: string }) {
   const { data } = useQuery(usageQuery(team))
   const limited = data?.items.filter(({ most }) => most !== null) ?? []
   if (!data || limited.length === 0) return null

@@ -3,11 +3,11 @@ import { useRouteContext } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { type AgentClientName, clients } from '../../../clients.ts'
 import type { McpTokenCreated } from '../../../features/tokens/schema.ts'
-import { newKey } from '../../api.ts'
+import { agentsQuery, projectsQuery } from '../../account/session.ts'
+import { newIdempotencyKey } from '../../api.ts'
 import { Field, Select } from '../../components/form/fields.tsx'
-import { limitIn, ProjectLimit } from '../../components/project-limit.tsx'
+import { ProjectLimitFields, readProjectLimit } from '../../components/form/project-limit.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { agentsQuery, projectsQuery } from '../../session.ts'
 import { toolsetsQuery, useCreateToken } from './queries.ts'
 import { words } from './words.ts'
 
@@ -30,14 +30,14 @@ interface Props {
 /** The form for a new token. */
 export function CreateToken({ agentId, onCreated }: Props) {
   const { team } = useRouteContext({ from: '/inside' })
-  const [key] = useState(newKey)
+  const [key] = useState(newIdempotencyKey)
   const create = useCreateToken()
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     const value = (name: string) => String(new FormData(event.currentTarget).get(name) ?? '')
     const program = names.find((name) => name === value('program'))
     const toolset = value('toolset')
-    const projects = limitIn(event.currentTarget)
+    const projects = readProjectLimit(event.currentTarget)
     create.mutate(
       {
         key,
@@ -75,7 +75,7 @@ export function CreateToken({ agentId, onCreated }: Props) {
           <option value="read">{words.form.read}</option>
         </select>
       </label>
-      <ProjectLimit projects={useQuery(projectsQuery(team.id)).data ?? []} />
+      <ProjectLimitFields projects={useQuery(projectsQuery(team.id)).data ?? []} />
       <ToolsetChoice />
       <Select
         label={words.form.expires}

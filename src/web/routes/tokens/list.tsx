@@ -2,11 +2,11 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Ellipsis } from 'lucide-react'
 import type { McpToken } from '../../../features/tokens/schema.ts'
+import { projectsQuery, teamsQuery } from '../../account/session.ts'
+import { Avatar } from '../../components/avatar.tsx'
+import { describeProjectLimit } from '../../components/form/project-limit.tsx'
 import { LazyMenu } from '../../components/lazy-menu.tsx'
-import { Avatar } from '../../components/party.tsx'
-import { limitText } from '../../components/project-limit.tsx'
-import { projectsQuery, teamsQuery } from '../../session.ts'
-import { ago, day, isOlderThan } from '../../times.ts'
+import { ago, day, isOlderThan } from '../../lib/times.ts'
 import { words } from './words.ts'
 
 /** A token that was not used for so many days is probably forgotten. */
@@ -21,7 +21,7 @@ interface Props {
   onRevoke(token: McpToken): void
 }
 
-export const InUse = ({ tokens, ...rest }: Props) => (
+export const TokenTable = ({ tokens, ...rest }: Props) => (
   <section className="stack">
     <h2 className="h2">
       {words.inUse} <span className="soft t12">{tokens.length}</span>
@@ -55,7 +55,7 @@ export const InUse = ({ tokens, ...rest }: Props) => (
 function Row({ token, newId, team, mayRevoke, onRevoke }: Omit<Props, 'tokens'> & { token: McpToken }) {
   const teams = useQuery(teamsQuery).data ?? []
   const projects = useQuery(projectsQuery(team)).data ?? []
-  const limit = limitText(token.projects, projects)
+  const limit = describeProjectLimit(token.projects, projects)
   const elsewhere = token.organizationId === team ? undefined : teams.find(({ id }) => id === token.organizationId)
   return (
     <tr className={token.id === newId ? 'new' : ''}>

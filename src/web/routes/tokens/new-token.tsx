@@ -5,11 +5,11 @@ import { Check, CircleCheck } from 'lucide-react'
 import { type ReactNode, useRef, useState } from 'react'
 import { type AgentClientName, anyClient, clients, settingsText } from '../../../clients.ts'
 import type { McpToken } from '../../../features/tokens/schema.ts'
-import { Confirm } from '../../components/confirm.tsx'
-import { CopyButton } from '../../components/copy.tsx'
+import { CopyButton } from '../../components/copy-button.tsx'
+import { Confirm } from '../../components/form/confirm.tsx'
 import { AgentGlyph } from '../../components/glyphs.tsx'
 import { Tabs } from '../../components/tabs.tsx'
-import { day, timeOfDay } from '../../times.ts'
+import { day, timeOfDay } from '../../lib/times.ts'
 import type { NewToken } from './create.tsx'
 import { tokenQuery } from './queries.ts'
 import { words } from './words.ts'
@@ -65,7 +65,7 @@ export function NewTokenSheet({ made: { token: made, secret, program }, team, on
         </Step>
         <li>
           <div className="stepn">3</div>
-          <Connection token={token} program={tab === 'other' ? words.yourClient : clients[tab].title} />
+          <ConnectionStatus token={token} program={tab === 'other' ? words.yourClient : clients[tab].title} />
         </li>
       </ol>
       <footer className="row padx tokfoot">
@@ -138,7 +138,7 @@ function Settings({ tab, secret }: { tab: Tab; secret: string }) {
 }
 
 /** Changes by itself: the event of the first use asks for the token again. */
-function Connection({ token, program }: { token: McpToken; program: string }) {
+function ConnectionStatus({ token, program }: { token: McpToken; program: string }) {
   const { firstUsedAt, client, tools } = token
   return (
     <div className={firstUsedAt ? 'conn ok' : 'conn'} role="status">

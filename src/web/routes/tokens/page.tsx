@@ -4,15 +4,15 @@ import { getRouteApi, useRouteContext } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import type { McpToken } from '../../../features/tokens/schema.ts'
-import { Dialog } from '../../components/dialog.tsx'
-import { Kbd, useFootLeft } from '../../components/foot.tsx'
-import { useRemoval } from '../../components/removal.tsx'
-import { Empty, LoadStatus } from '../../components/states.tsx'
+import { teamsQuery } from '../../account/session.ts'
+import { Dialog } from '../../components/form/dialog.tsx'
+import { useRemoval } from '../../components/form/removal.tsx'
+import { EmptyState, LoadStatus } from '../../components/states.tsx'
+import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { useKey } from '../../keys.ts'
-import { teamsQuery } from '../../session.ts'
+import { useKey } from '../../shortcuts.ts'
 import { CreateToken, type NewToken } from './create.tsx'
-import { InUse } from './list.tsx'
+import { TokenTable } from './list.tsx'
 import { NewTokenSheet } from './new-token.tsx'
 import { tokensQuery, useRevokeToken } from './queries.ts'
 import { words } from './words.ts'
@@ -45,7 +45,7 @@ export function TokensPage() {
   const may = data?.can.create === true
   const add = () => may && !made && setAdding(true)
   useKey('c', add, { label: words.newToken })
-  useFootLeft(may ? keysHere : null)
+  useStatusBarLeft(may ? keysHere : null)
   const close = () => {
     setAdding(false)
     if (agent) void navigate({ search: { agent: undefined } })
@@ -63,13 +63,13 @@ export function TokensPage() {
         {made && <NewTokenSheet key={made.token.id} made={made} team={name} onDone={() => setMade(undefined)} />}
         <LoadStatus of={{ data, error }} />
         {data?.items.length === 0 && !made && (
-          <Empty title={words.none}>
+          <EmptyState title={words.none}>
             <p className="soft">{words.noneText}</p>
             <code className="code">{words.command}</code>
-          </Empty>
+          </EmptyState>
         )}
         {data && data.items.length > 0 && (
-          <InUse
+          <TokenTable
             tokens={data.items}
             newId={made?.token.id}
             team={team.id}

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { McpTokenCreate } from '../../../features/tokens/schema.ts'
-import { change, ok, tokens } from '../../api.ts'
+import { ok, tokens, writeOptions } from '../../api.ts'
 import { useWrite } from '../../lib/data.ts'
 
 const api = tokens['mcp-tokens']
@@ -22,8 +22,9 @@ export const toolsetsQuery = queryOptions({
 
 export const useCreateToken = () =>
   useWrite(
-    ({ key, ...token }: McpTokenCreate & { key: string }) => ok(api.post(token, change(undefined, key))),
+    ({ key, ...token }: McpTokenCreate & { key: string }) => ok(api.post(token, writeOptions(undefined, key))),
     ['tokens'],
   )
 
-export const useRevokeToken = () => useWrite((id: string) => ok(api({ id }).delete(undefined, change())), ['tokens'])
+export const useRevokeToken = () =>
+  useWrite((id: string) => ok(api({ id }).delete(undefined, writeOptions())), ['tokens'])

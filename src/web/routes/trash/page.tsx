@@ -5,13 +5,13 @@ import { Undo2 } from 'lucide-react'
 import type { Trashed } from '../../../features/trash/schema.ts'
 import { restorableNames } from '../../../records/names.ts'
 import { CopyLine } from '../../components/copy-line.tsx'
-import { LongList } from '../../components/long-list.tsx'
-import { Empty } from '../../components/states.tsx'
+import { LongList } from '../../components/list/long-list.tsx'
+import { EmptyState } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { ago } from '../../times.ts'
+import { ago } from '../../lib/times.ts'
 import { words as common, kindNames, kindTitle } from '../../words.ts'
-import { trashQuery, useRestore } from './queries.ts'
+import { trashQuery, useRestoreRecord } from './queries.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/trash')
@@ -48,12 +48,12 @@ export function TrashPage() {
         noMatch={kind && words.noMatch}
         onClear={() => choose(undefined)}
         empty={
-          <Empty title={words.none}>
+          <EmptyState title={words.none}>
             <p className="soft">{words.noneText}</p>
             <div className="sheet ways">
               <CopyLine label={words.terminal} text={words.command} />
             </div>
-          </Empty>
+          </EmptyState>
         }
       />
     </>
@@ -61,7 +61,7 @@ export function TrashPage() {
 }
 
 function Row({ item }: { item: Trashed }) {
-  const restore = useRestore()
+  const restore = useRestoreRecord()
   const navigate = useNavigate()
   const open = () => void navigate({ to: item.path })
   const run = () =>

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { Trashed } from '../../../features/trash/schema.ts'
-import { change, ok, restoreAt, trash } from '../../api.ts'
+import { ok, restoreAt, trash, writeOptions } from '../../api.ts'
 import { pagedQuery } from '../../lib/data.ts'
 
 export const trashQuery = (team: string, kind: Trashed['kind'] | undefined) =>
@@ -9,10 +9,10 @@ export const trashQuery = (team: string, kind: Trashed['kind'] | undefined) =>
   )
 
 /** Restores a record, with all that was deleted along with it. */
-export function useRestore() {
+export function useRestoreRecord() {
   const cache = useQueryClient()
   return useMutation({
-    mutationFn: ({ path, version }: Trashed) => restoreAt(path, change(version)),
+    mutationFn: ({ path, version }: Trashed) => restoreAt(path, writeOptions(version)),
     // Any page may show what was restored.
     onSettled: () => cache.invalidateQueries(),
   })

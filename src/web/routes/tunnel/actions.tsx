@@ -5,11 +5,11 @@ import type { OfferedAction } from '../../../features/tunnels/actions/action-sch
 import type { Tunnel } from '../../../features/tunnels/schema.ts'
 import { Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { type Field, fieldsOf, paramsOf } from './form.ts'
-import { actionsQuery, useAct } from './queries.ts'
-import { nameOf, words } from './words.ts'
+import { type ActionField, actionFields, readParams } from './form.ts'
+import { actionsQuery, useRunAction } from './queries.ts'
+import { actionName, words } from './words.ts'
 
-export function Actions({ tunnel, onRun }: { tunnel: Tunnel; onRun(actionId: string): void }) {
+export function TunnelActions({ tunnel, onRun }: { tunnel: Tunnel; onRun(actionId: string): void }) {
   const { data, error } = useQuery(actionsQuery(tunnel.id))
   const items = data?.items.filter(({ type }) => type !== 'cancel') ?? []
   return (
@@ -38,16 +38,16 @@ interface Props {
 }
 
 function Action({ tunnel, action, onRun }: Props) {
-  const act = useAct(tunnel.id)
-  const fields = fieldsOf(action.schema)
+  const act = useRunAction(tunnel.id)
+  const fields = actionFields(action.schema)
   const [problem, setProblem] = useState<string>()
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    const params = paramsOf(action.schema, fields, new FormData(event.currentTarget))
+    const params = readParams(action.schema, fields, new FormData(event.currentTarget))
     setProblem(params ? undefined : words.notJson)
     if (params) act.mutate({ type: action.type, params }, { onSuccess: ({ id }) => onRun(id) })
   }
-  const name = nameOf(action)
+  const name = actionName(action)
   return (
     <form className="stack s1" aria-label={name} onSubmit={submit}>
       <div className="row wrap">
@@ -76,7 +76,7 @@ function Action({ tunnel, action, onRun }: Props) {
   )
 }
 
-function FieldInput({ field }: { field: Field }) {
+function FieldInput({ field }: { field: ActionField }) {
   const id = useId()
   return (
     <span className="row tight">
@@ -88,7 +88,7 @@ function FieldInput({ field }: { field: Field }) {
   )
 }
 
-function Control({ id, field }: { id: string; field: Field }) {
+function Control({ id, field }: { id: string; field: ActionField }) {
   const { name, kind, values, isRequired, description } = field
   const common = { id, name, required: isRequired, className: 'input slim', title: description }
   if (kind === 'flag') return <input id={id} type="checkbox" name={name} />

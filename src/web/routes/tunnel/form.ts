@@ -12,7 +12,7 @@ interface Schema {
   maximum?: unknown
 }
 
-export interface Field {
+export interface ActionField {
   /** The path of the value in the parameters: `params.branch`. */
   name: string
   label: string
@@ -31,10 +31,10 @@ const listOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(S
 const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)
 
 /** Fields that must be filled in come first: the order of the schema is not kept everywhere. */
-export const fieldsOf = (schema: Schema): Field[] =>
+export const actionFields = (schema: Schema): ActionField[] =>
   fieldsIn(schema, '').toSorted((a, b) => Number(b.isRequired) - Number(a.isRequired))
 
-function fieldsIn(schema: Schema, path: string): Field[] {
+function fieldsIn(schema: Schema, path: string): ActionField[] {
   const required = new Set(listOf(schema.required))
   return Object.entries(objectOf(schema.properties)).flatMap(([key, each]) => {
     const name = path === '' ? key : `${path}.${key}`
@@ -44,14 +44,14 @@ function fieldsIn(schema: Schema, path: string): Field[] {
   })
 }
 
-function fieldOf(name: string, label: string, each: Schema, isRequired: boolean): Field {
+function fieldOf(name: string, label: string, each: Schema, isRequired: boolean): ActionField {
   const description = typeof each.description === 'string' ? each.description : undefined
   const [maxLength, minimum, maximum] = [each.maxLength, each.minimum, each.maximum].map(numberOf)
   const about = { name, label, values: listOf(each.enum), isRequired, description, maxLength, minimum, maximum }
   return { ...about, kind: kindOf(each) }
 }
 
-function kindOf({ type, enum: values, writeOnly }: Schema): Field['kind'] {
+function kindOf({ type, enum: values, writeOnly }: Schema): ActionField['kind'] {
   if (Array.isArray(values)) return 'choice'
   if (type === 'integer' || type === 'number') return 'number'
   if (type === 'boolean') return 'flag'
@@ -62,7 +62,7 @@ function kindOf({ type, enum: values, writeOnly }: Schema): Field['kind'] {
 type Params = Record<string, unknown>
 
 /** Returns the parameters that the form holds; undefined if a field does not hold the JSON that it should. */
-export function paramsOf(schema: Schema, fields: readonly Field[], form: FormData): Params | undefined {
+export function readParams(schema: Schema, fields: readonly ActionField[], form: FormData): Params | undefined {
   const params: Params = {}
   for (const [key, { const: fixed }] of Object.entries(objectOf(schema.properties)))
     if (fixed !== undefined) params[key] = fixed
@@ -76,7 +76,7 @@ export function paramsOf(schema: Schema, fields: readonly Field[], form: FormDat
 
 const notJson = Symbol('not JSON')
 
-function valueIn({ kind, isRequired }: Field, text: string): unknown {
+function valueIn({ kind, isRequired }: ActionField, text: string): unknown {
   if (kind === 'flag') return text === 'on'
   if (text === '' && !isRequired) return undefined
   if (kind === 'number') return Number(text)

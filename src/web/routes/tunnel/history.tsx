@@ -3,13 +3,13 @@ import { useQuery } from '@tanstack/react-query'
 import type { TunnelAction } from '../../../features/tunnels/actions/action-schema.ts'
 import { Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { ago, dayAndTime } from '../../times.ts'
-import { historyQuery } from './queries.ts'
-import { StateFlag } from './state-flag.tsx'
-import { nameOf, words } from './words.ts'
+import { ago, dayAndTime } from '../../lib/times.ts'
+import { actionHistoryQuery } from './queries.ts'
+import { ActionStateFlag } from './state-flag.tsx'
+import { actionName, words } from './words.ts'
 
-export function History({ tunnelId, onShow }: { tunnelId: string; onShow(actionId: string): void }) {
-  const { data, error } = useQuery(historyQuery(tunnelId))
+export function ActionHistory({ tunnelId, onShow }: { tunnelId: string; onShow(actionId: string): void }) {
+  const { data, error } = useQuery(actionHistoryQuery(tunnelId))
   return (
     <Section title={words.history}>
       <div className="stack">
@@ -34,7 +34,7 @@ export function History({ tunnelId, onShow }: { tunnelId: string; onShow(actionI
 }
 
 function Row({ action, onShow }: { action: TunnelAction; onShow(actionId: string): void }) {
-  const name = nameOf(action)
+  const name = actionName(action)
   return (
     <tr>
       <td>
@@ -44,7 +44,7 @@ function Row({ action, onShow }: { action: TunnelAction; onShow(actionId: string
       </td>
       <td className="mono t12 hp">{givenOf(action)}</td>
       <td>
-        <StateFlag state={action.state} />
+        <ActionStateFlag state={action.state} />
       </td>
       <td className="t12 soft nowrap hp">{action.durationMs === null ? '' : words.ms(action.durationMs)}</td>
       <td>{action.caller.name}</td>

@@ -6,13 +6,13 @@ import type { Tunnel } from '../../../features/tunnels/schema.ts'
 import { CopyLine } from '../../components/copy-line.tsx'
 import { Section } from '../../components/section.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { ago, dayAndTime } from '../../times.ts'
-import { Controls, Services, tones } from '../tunnels/parts.tsx'
+import { ago, dayAndTime } from '../../lib/times.ts'
+import { ServiceList, statusTones, TunnelControls } from '../tunnels/parts.tsx'
 import { words as listed } from '../tunnels/words.ts'
-import { Actions } from './actions.tsx'
-import { History } from './history.tsx'
-import { OneAction } from './one-action.tsx'
-import { keyOf, statusQuery, tunnelQuery, useRequests } from './queries.ts'
+import { ActionRun } from './action-run.tsx'
+import { TunnelActions } from './actions.tsx'
+import { ActionHistory } from './history.tsx'
+import { requestKey, tunnelQuery, tunnelStatusQuery, useTunnelRequests } from './queries.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/tunnels/$id')
@@ -31,15 +31,17 @@ export function TunnelPage() {
         <Facts tunnel={tunnel} />
         <Section title={words.services} n={tunnel.services.length}>
           <div className="sheet pad">
-            <Services tunnel={tunnel} />
+            <ServiceList tunnel={tunnel} />
           </div>
         </Section>
         {tunnel.mcpServers.length > 0 && <Servers tunnel={tunnel} />}
-        {mayAct && <Actions tunnel={tunnel} onRun={setShown} />}
-        {shown && <OneAction key={shown} tunnelId={tunnel.id} actionId={shown} />}
-        {(mayAct || tunnel.can?.watch === true) && <History tunnelId={tunnel.id} onShow={setShown} />}
+        {mayAct && <TunnelActions tunnel={tunnel} onRun={setShown} />}
+        {shown && <ActionRun key={shown} tunnelId={tunnel.id} actionId={shown} />}
+        {(mayAct || tunnel.can?.watch === true) && <ActionHistory tunnelId={tunnel.id} onShow={setShown} />}
         {tunnel.can?.watch === true && <Requests tunnelId={tunnel.id} />}
-        {tunnel.can?.update === true && <Controls tunnel={tunnel} onRemoved={() => navigate({ to: '/tunnels' })} />}
+        {tunnel.can?.update === true && (
+          <TunnelControls tunnel={tunnel} onRemoved={() => navigate({ to: '/tunnels' })} />
+        )}
       </div>
     </div>
   )
@@ -52,7 +54,7 @@ function Head({ tunnel }: { tunnel: Tunnel }) {
       <div className="row wrap">
         <h1 className="h1">{tunnel.name}</h1>
         {tunnel.paused && <span className="flag warn">{listed.paused}</span>}
-        <span className={`flag ${tones[tunnel.status]}`}>{listed.status[tunnel.status]}</span>
+        <span className={`flag ${statusTones[tunnel.status]}`}>{listed.status[tunnel.status]}</span>
       </div>
       <p className="row wrap t12 soft">
         <span className="mono">{tunnel.slug}</span>
@@ -73,7 +75,7 @@ function Head({ tunnel }: { tunnel: Tunnel }) {
 }
 
 function Facts({ tunnel }: { tunnel: Tunnel }) {
-  const { data } = useQuery(statusQuery(tunnel.id))
+  const { data } = useQuery(tunnelStatusQuery(tunnel.id))
   const facts: [string, string | null | undefined][] = [
     [words.facts.since, data?.since && tunnel.status === 'online' ? words.since(ago(data.since)) : null],
     [words.facts.rtt, data?.rttMs == null ? null : words.ms(data.rttMs)],
@@ -114,7 +116,7 @@ const sizeOf = (bytes: number): string =>
   bytes < 1000 ? `${bytes} B` : bytes < 1e6 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
 
 function Requests({ tunnelId }: { tunnelId: string }) {
-  const requests = useRequests(tunnelId)
+  const requests = useTunnelRequests(tunnelId)
   if (!requests) return null
   return (
     <Section title={words.requests}>
@@ -128,7 +130,7 @@ function Requests({ tunnelId }: { tunnelId: string }) {
             <table>
               <tbody>
                 {requests.map((request) => (
-                  <tr key={keyOf(request)}>
+                  <tr key={requestKey(request)}>
                     <td className="t12 soft nowrap">
                       <time dateTime={request.at} title={dayAndTime(request.at)}>
                         {new Date(request.at).toLocaleTimeString('sv-SE')}

@@ -3,18 +3,18 @@ import { useEffect, useState } from 'react'
 import type { ActionInput, TunnelAction, TunnelRequest } from '../../../features/tunnels/actions/action-schema.ts'
 import { ok, tunnels } from '../../api.ts'
 import { useWrite } from '../../lib/data.ts'
-import { watchTopic } from '../../live.ts'
+import { watchTopic } from '../../live/connection.ts'
 
 export const tunnelQuery = (id: string) =>
   queryOptions({ queryKey: ['tunnel', id], queryFn: () => ok(tunnels({ id }).get()) })
 
-export const statusQuery = (id: string) =>
+export const tunnelStatusQuery = (id: string) =>
   queryOptions({ queryKey: ['tunnel', id, 'status'], queryFn: () => ok(tunnels({ id }).status.get()) })
 
 export const actionsQuery = (id: string) =>
   queryOptions({ queryKey: ['tunnel', id, 'actions'], queryFn: () => ok(tunnels({ id }).actions.get()) })
 
-export const historyQuery = (id: string) =>
+export const actionHistoryQuery = (id: string) =>
   queryOptions({
     queryKey: ['tunnel', id, 'history'],
     queryFn: () => ok(tunnels({ id }).actions.history.get({ query: { limit: 20 } })),
@@ -33,19 +33,19 @@ const requestsQuery = (id: string) =>
     retry: false,
   })
 
-export const useAct = (id: string) =>
+export const useRunAction = (id: string) =>
   useWrite((input: ActionInput) => ok(tunnels({ id }).actions.post(input, { query: {} })), ['tunnel', id, 'history'])
 
-const ended = new Set<TunnelAction['state']>(['succeeded', 'failed', 'refused', 'cancelled', 'timed_out'])
-export const isEnded = (state: TunnelAction['state']): boolean => ended.has(state)
+const endedStates = new Set<TunnelAction['state']>(['succeeded', 'failed', 'refused', 'cancelled', 'timed_out'])
+export const isActionEnded = (state: TunnelAction['state']): boolean => endedStates.has(state)
 
 /** An action with the lines of its output as they come. */
-export function useAction(id: string, actionId: string): { action: TunnelAction | undefined; output: string } {
+export function useActionRun(id: string, actionId: string): { action: TunnelAction | undefined; output: string } {
   const cache = useQueryClient()
   const { data: action } = useQuery({
     ...actionQuery(id, actionId),
     // For what a lost connection did not tell.
-    refetchInterval: ({ state: { data } }) => (data && isEnded(data.state) ? false : 3000),
+    refetchInterval: ({ state: { data } }) => (data && isActionEnded(data.state) ? false : 3000),
   })
   const [lines, setLines] = useState<readonly string[]>([])
   useEffect(() => {
@@ -56,12 +56,12 @@ export function useAction(id: string, actionId: string): { action: TunnelAction 
     })
   }, [cache, id, actionId])
   const stored = action?.output ?? ''
-  const isLive = action && !isEnded(action.state) && lines.length > stored.split('\n').length
+  const isLive = action && !isActionEnded(action.state) && lines.length > stored.split('\n').length
   return { action, output: isLive ? lines.join('\n') : stored || lines.join('\n') }
 }
 
 /** The last requests, and those that come. Undefined for those who may not see them. */
-export function useRequests(id: string): readonly TunnelRequest[] | undefined {
+export function useTunnelRequests(id: string): readonly TunnelRequest[] | undefined {
   const { data } = useQuery(requestsQuery(id))
   const [fresh, setFresh] = useState<readonly TunnelRequest[]>([])
   const cache = useQueryClient()
@@ -75,9 +75,9 @@ export function useRequests(id: string): readonly TunnelRequest[] | undefined {
     [cache, id],
   )
   if (!data) return undefined
-  const seen = new Set(fresh.map(keyOf))
-  return [...fresh, ...data.items.filter((item) => !seen.has(keyOf(item)))].slice(0, 40)
+  const seen = new Set(fresh.map(requestKey))
+  return [...fresh, ...data.items.filter((item) => !seen.has(requestKey(item)))].slice(0, 40)
 }
 
-export const keyOf = ({ at, service, method, path, ms }: TunnelRequest): string =>
+export const requestKey = ({ at, service, method, path, ms }: TunnelRequest): string =>
   `${at} ${service} ${method} ${path} ${ms}`

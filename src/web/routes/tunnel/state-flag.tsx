@@ -9,6 +9,6 @@ const tones: Partial<Record<TunnelAction['state'], string>> = {
   awaiting_confirmation: 'warn',
 }
 
-export const StateFlag = ({ state }: { state: TunnelAction['state'] }) => (
+export const ActionStateFlag = ({ state }: { state: TunnelAction['state'] }) => (
   <span className={`flag ${tones[state] ?? ''}`}>{words.states[state]}</span>
 )

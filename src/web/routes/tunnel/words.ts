@@ -54,5 +54,5 @@ export const words = {
   failed: 'Failed',
 } as const
 
-export const nameOf = ({ type, name }: Pick<TunnelAction, 'type' | 'name'>): string =>
+export const actionName = ({ type, name }: Pick<TunnelAction, 'type' | 'name'>): string =>
   type === 'run_command' && name ? name : name ? `${words.names[type]}: ${name}` : words.names[type]

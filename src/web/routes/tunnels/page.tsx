@@ -3,9 +3,9 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import type { Tunnel } from '../../../features/tunnels/schema.ts'
 import { CopyLine } from '../../components/copy-line.tsx'
-import { Empty, LoadStatus } from '../../components/states.tsx'
-import { ago, dayAndTime } from '../../times.ts'
-import { Controls, Services, tones } from './parts.tsx'
+import { EmptyState, LoadStatus } from '../../components/states.tsx'
+import { ago, dayAndTime } from '../../lib/times.ts'
+import { ServiceList, statusTones, TunnelControls } from './parts.tsx'
 import { tunnelsQuery } from './queries.ts'
 import { words } from './words.ts'
 
@@ -22,9 +22,9 @@ export function TunnelsPage() {
         </header>
         <LoadStatus of={{ data, error }} />
         {data?.items.length === 0 && (
-          <Empty title={words.none}>
+          <EmptyState title={words.none}>
             <p className="soft">{words.noneText}</p>
-          </Empty>
+          </EmptyState>
         )}
         {data?.items.map((tunnel) => (
           <TunnelSheet key={tunnel.id} tunnel={tunnel} />
@@ -50,7 +50,7 @@ function TunnelSheet({ tunnel }: { tunnel: Tunnel }) {
           </Link>
         </h2>
         {tunnel.paused && <span className="flag warn">{words.paused}</span>}
-        <span className={`flag ${tones[tunnel.status]}`}>{words.status[tunnel.status]}</span>
+        <span className={`flag ${statusTones[tunnel.status]}`}>{words.status[tunnel.status]}</span>
       </header>
       <p className="row wrap t12 soft">
         <span className="mono">{tunnel.slug}</span>
@@ -61,8 +61,8 @@ function TunnelSheet({ tunnel }: { tunnel: Tunnel }) {
           </time>
         )}
       </p>
-      <Services tunnel={tunnel} />
-      {tunnel.can?.update === true && <Controls tunnel={tunnel} />}
+      <ServiceList tunnel={tunnel} />
+      {tunnel.can?.update === true && <TunnelControls tunnel={tunnel} />}
     </section>
   )
 }

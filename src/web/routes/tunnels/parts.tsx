@@ -2,15 +2,20 @@
 import { Suspense, useState } from 'react'
 import type { Tunnel } from '../../../features/tunnels/schema.ts'
 import { toast } from '../../components/toasts.tsx'
-import { lazy } from '../../lazy.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { words as common } from '../../words.ts'
-import { useTunnel } from './queries.ts'
+import { useTunnelChange } from './queries.ts'
 import { words } from './words.ts'
 
-const Confirm = lazy(async () => ({ default: (await import('../../components/confirm.tsx')).Confirm }))
-export const tones: Record<Tunnel['status'], string> = { pending: '', connecting: '', online: 'good', offline: 'warn' }
+const Confirm = lazy(async () => ({ default: (await import('../../components/form/confirm.tsx')).Confirm }))
+export const statusTones: Record<Tunnel['status'], string> = {
+  pending: '',
+  connecting: '',
+  online: 'good',
+  offline: 'warn',
+}
 
-export function Services({ tunnel: { services } }: { tunnel: Tunnel }) {
+export function ServiceList({ tunnel: { services } }: { tunnel: Tunnel }) {
   if (services.length === 0) return <p className="soft">{words.noServices}</p>
   return (
     <ul className="services" aria-label={words.services}>
@@ -32,8 +37,8 @@ export function Services({ tunnel: { services } }: { tunnel: Tunnel }) {
   )
 }
 
-export function Controls({ tunnel, onRemoved }: { tunnel: Tunnel; onRemoved?(): Promise<void> }) {
-  const { update, remove } = useTunnel(tunnel, onRemoved)
+export function TunnelControls({ tunnel, onRemoved }: { tunnel: Tunnel; onRemoved?(): Promise<void> }) {
+  const { update, remove } = useTunnelChange(tunnel, onRemoved)
   const [isAsked, setAsked] = useState(false)
   const onError = (error: Error) => toast({ title: words.failed, text: error.message, bad: true })
   return (

@@ -3,10 +3,10 @@ import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import { Check } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
+import { teamsQuery } from '../../account/session.ts'
 import { LoadStatus, ProblemBox } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { teamsQuery } from '../../session.ts'
-import { InviteForm, Sent } from '../team/invites.tsx'
+import { InviteForm, InviteSentMessage } from '../team/invites.tsx'
 import { teamMembersQuery, useInvite } from '../team/queries.ts'
 import { CreateToken, type NewToken } from '../tokens/create.tsx'
 import { NewTokenSheet } from '../tokens/new-token.tsx'
@@ -91,7 +91,7 @@ function InviteStep({ onDone }: { onDone(): void }) {
       {invite.error && <ProblemBox error={invite.error} />}
       {invite.data && (
         <>
-          <Sent invite={invite.data} />
+          <InviteSentMessage invite={invite.data} />
           <p>
             <button type="button" className="btn main" onClick={onDone}>
               {words.next}

@@ -1,13 +1,13 @@
 import { Link } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
-import { newKey } from '../../api.ts'
-import { CopyButton } from '../../components/copy.tsx'
+import { newIdempotencyKey } from '../../api.ts'
+import { CopyButton } from '../../components/copy-button.tsx'
 import { NameForm } from './name-form.tsx'
 import { useCreateProject } from './queries.ts'
 import { words } from './words.ts'
 
 export function ProjectStep() {
-  const [key] = useState(newKey)
+  const [key] = useState(newIdempotencyKey)
   const create = useCreateProject()
   const source = useRef<HTMLElement>(null)
   if (!create.data)

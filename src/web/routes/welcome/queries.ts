@@ -1,5 +1,5 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
-import { change, ok, onboarding, organizations, projects } from '../../api.ts'
+import { ok, onboarding, organizations, projects, writeOptions } from '../../api.ts'
 
 export const onboardingQuery = queryOptions({
   queryKey: ['onboarding'],
@@ -12,8 +12,8 @@ export function useCreateTeam(isFirst: boolean) {
   return useMutation({
     mutationFn: async ({ name, key }: { name: string; key: string }) =>
       isFirst
-        ? (await ok(onboarding.onboarding.post({ organization: { name } }, change(undefined, key)))).organization
-        : ok(organizations.teams.post({ name }, change(undefined, key))),
+        ? (await ok(onboarding.onboarding.post({ organization: { name } }, writeOptions(undefined, key)))).organization
+        : ok(organizations.teams.post({ name }, writeOptions(undefined, key))),
     onSuccess: () =>
       Promise.all([
         cache.invalidateQueries({ queryKey: ['teams'], refetchType: 'all' }),
@@ -26,7 +26,7 @@ export function useCreateProject() {
   const cache = useQueryClient()
   return useMutation({
     mutationFn: ({ name, key }: { name: string; key: string }) =>
-      ok(projects.projects.post({ name }, change(undefined, key))),
+      ok(projects.projects.post({ name }, writeOptions(undefined, key))),
     onSuccess: () =>
       Promise.all([
         cache.invalidateQueries({ queryKey: ['projects'] }),

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { newKey } from '../../api.ts'
+import { newIdempotencyKey } from '../../api.ts'
 import { NameForm } from './name-form.tsx'
 import { useCreateTeam } from './queries.ts'
 import { words } from './words.ts'
@@ -8,7 +8,7 @@ import { words } from './words.ts'
 /** The new team becomes that of this tab. */
 export function TeamStep({ isFirst, onDone }: { isFirst: boolean; onDone(): void }) {
   const navigate = useNavigate()
-  const [key] = useState(newKey)
+  const [key] = useState(newIdempotencyKey)
   const create = useCreateTeam(isFirst)
   const submit = (name: string) =>
     create.mutate(

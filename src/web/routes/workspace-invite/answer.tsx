@@ -3,8 +3,8 @@ import { useId } from 'react'
 import type { WorkspaceInviteDetail } from '../../../features/workspaces/invite-schema.ts'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { day } from '../../times.ts'
-import { useAnswer } from './queries.ts'
+import { day } from '../../lib/times.ts'
+import { useAnswerInvitation } from './queries.ts'
 import { words } from './words.ts'
 
 interface Props {
@@ -26,10 +26,10 @@ export function InviteText({ invite: { workspace, role, status, invitedBy, expir
   )
 }
 
-export function InviteAnswer({ invite, onSettled }: Props) {
+export function InvitationForm({ invite, onSettled }: Props) {
   const { id, teams, can, workspace } = invite
   const nameOf = (teamId: string) => teams.find((team) => team.id === teamId)?.name ?? ''
-  const { mutate, error, isPending } = useAnswer(id, (answer) => {
+  const { mutate, error, isPending } = useAnswerInvitation(id, (answer) => {
     toast({ title: answer === 'decline' ? words.declined : words.joined(nameOf(answer.teamId), workspace.name) })
     onSettled?.()
   })

@@ -2,7 +2,7 @@
 import { useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useCrumbs } from '../../crumbs.ts'
-import { InviteAnswer, InviteText } from './answer.tsx'
+import { InvitationForm, InviteText } from './answer.tsx'
 import { workspaceInviteQuery } from './queries.ts'
 import { words } from './words.ts'
 
@@ -23,7 +23,7 @@ export function WorkspaceInvitePage() {
           <InviteText invite={invite} />
         </div>
         <div className="measure">
-          <InviteAnswer invite={invite} />
+          <InvitationForm invite={invite} />
         </div>
         {invite.status === 'accepted' && (
           <p>

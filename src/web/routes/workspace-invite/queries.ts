@@ -1,5 +1,5 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
-import { change, ok, workspaces } from '../../api.ts'
+import { ok, workspaces, writeOptions } from '../../api.ts'
 
 export const workspaceInviteQuery = (id: string) =>
   queryOptions({
@@ -7,15 +7,17 @@ export const workspaceInviteQuery = (id: string) =>
     queryFn: () => ok(workspaces['workspace-invites']({ id }).get()),
   })
 
-type Answer = { teamId: string } | 'decline'
+type InvitationAnswer = { teamId: string } | 'decline'
 
 /** Accepts an invitation for a team, or declines it. */
-export function useAnswer(id: string, onDone: (answer: Answer) => void) {
+export function useAnswerInvitation(id: string, onDone: (answer: InvitationAnswer) => void) {
   const cache = useQueryClient()
   return useMutation({
-    mutationFn: async (answer: Answer): Promise<void> => {
+    mutationFn: async (answer: InvitationAnswer): Promise<void> => {
       const one = workspaces['workspace-invites']({ id })
-      await ok<unknown>(answer === 'decline' ? one.decline.post({}, change()) : one.accept.post(answer, change()))
+      await ok<unknown>(
+        answer === 'decline' ? one.decline.post({}, writeOptions()) : one.accept.post(answer, writeOptions()),
+      )
     },
     // Not where it is called: the answered invitation may be gone from the inbox by then.
     onSuccess: (_, answer) => onDone(answer),

@@ -3,18 +3,18 @@ import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useRef } from 'react'
 import type { WorkspaceInvite, WorkspaceInviteSent } from '../../../features/workspaces/invite-schema.ts'
 import type { TeamAdd, WorkspaceDetail } from '../../../features/workspaces/schema.ts'
-import { CopyButton } from '../../components/copy.tsx'
+import { CopyButton } from '../../components/copy-button.tsx'
 import { Field } from '../../components/form/fields.tsx'
+import { useRemoval } from '../../components/form/removal.tsx'
 import { RowButton } from '../../components/form/row-button.tsx'
-import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { day } from '../../times.ts'
-import { invitesOfQuery, useCancelInvite, useInviteTeam } from './queries.ts'
+import { day } from '../../lib/times.ts'
+import { useCancelInvite, useInviteTeam, workspaceInvitesQuery } from './queries.ts'
 import { RoleOptions } from './teams.tsx'
 import { words } from './words.ts'
 
 export function WorkspaceInvites({ workspace: { id } }: { workspace: WorkspaceDetail }) {
-  const { data = [], error } = useQuery(invitesOfQuery(id))
+  const { data = [], error } = useQuery(workspaceInvitesQuery(id))
   const invite = useInviteTeam(id)
   const [ask, asked] = useRemoval(useCancelInvite(id), (one: WorkspaceInvite) => ({
     input: one.id,

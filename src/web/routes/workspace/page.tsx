@@ -3,14 +3,14 @@ import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate, useRouteContext } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { WorkspaceDetail } from '../../../features/workspaces/schema.ts'
-import { Meter } from '../../components/chart.tsx'
-import { Confirm } from '../../components/confirm.tsx'
+import { ProgressMeter } from '../../components/chart/burn-up-chart.tsx'
+import { Confirm } from '../../components/form/confirm.tsx'
 import { LoadStatus, ProblemBox } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { EditWorkspace } from './edit.tsx'
 import { WorkspaceInvites } from './invites.tsx'
-import { projectsOfQuery, useWorkspaceChange, workspaceQuery } from './queries.ts'
-import { Teams } from './teams.tsx'
+import { useWorkspaceChange, workspaceProjectsQuery, workspaceQuery } from './queries.ts'
+import { WorkspaceTeams } from './teams.tsx'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/workspaces/$id')
@@ -57,7 +57,7 @@ export function WorkspacePage() {
         </header>
         {isArchived && <p className="warn">{words.archived}</p>}
         {error && <ProblemBox error={error} />}
-        <Teams workspace={workspace} />
+        <WorkspaceTeams workspace={workspace} />
         {workspace.can.share === true && <WorkspaceInvites workspace={workspace} />}
         <Projects id={workspace.id} />
         {workspace.folders.length > 0 && (
@@ -81,7 +81,7 @@ export function WorkspacePage() {
 
 function Projects({ id }: { id: string }) {
   const { team } = useRouteContext({ from: '/inside' })
-  const { data, error } = useQuery(projectsOfQuery(id))
+  const { data, error } = useQuery(workspaceProjectsQuery(id))
   return (
     <section className="stack">
       <h2 className="h2">
@@ -102,7 +102,7 @@ function Projects({ id }: { id: string }) {
                 <b className="b5 cut grow">{name}</b>
                 {stats && (
                   <>
-                    <Meter
+                    <ProgressMeter
                       all={stats.tasks}
                       agents={stats.tasksDoneByAgents}
                       people={stats.tasksDone - stats.tasksDoneByAgents}

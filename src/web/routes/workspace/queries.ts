@@ -1,19 +1,19 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { WorkspaceInviteCreate } from '../../../features/workspaces/invite-schema.ts'
 import type { TeamAdd, WorkspaceDetail, WorkspacePatch } from '../../../features/workspaces/schema.ts'
-import { change, ok, projects, workspaces } from '../../api.ts'
+import { ok, projects, workspaces, writeOptions } from '../../api.ts'
 import { useWrite } from '../../lib/data.ts'
 
 export const workspaceQuery = (id: string) =>
   queryOptions({ queryKey: ['workspaces', 'one', id], queryFn: () => ok(workspaces.workspaces({ id }).get()) })
 
-export const projectsOfQuery = (id: string) =>
+export const workspaceProjectsQuery = (id: string) =>
   queryOptions({
     queryKey: ['projects', 'of workspace', id],
     queryFn: () => ok(projects.workspaces({ id }).projects.get({ query: { limit: 40, sort: 'name', order: 'asc' } })),
   })
 
-export const invitesOfQuery = (id: string) =>
+export const workspaceInvitesQuery = (id: string) =>
   queryOptions({
     queryKey: ['workspaces', 'invites', id],
     queryFn: async () => (await ok(workspaces.workspaces({ id }).invites.get({ query: { limit: 100 } }))).items,
@@ -21,13 +21,13 @@ export const invitesOfQuery = (id: string) =>
 
 export const useInviteTeam = (id: string) =>
   useWrite(
-    (invite: WorkspaceInviteCreate) => ok(workspaces.workspaces({ id }).invites.post(invite, change())),
+    (invite: WorkspaceInviteCreate) => ok(workspaces.workspaces({ id }).invites.post(invite, writeOptions())),
     ['workspaces', 'invites', id],
   )
 
 export const useCancelInvite = (id: string) =>
   useWrite(
-    (inviteId: string) => ok(workspaces.workspaces({ id }).invites({ inviteId }).delete(undefined, change())),
+    (inviteId: string) => ok(workspaces.workspaces({ id }).invites({ inviteId }).delete(undefined, writeOptions())),
     ['workspaces', 'invites', id],
   )
 
@@ -39,10 +39,10 @@ export function useWorkspaceChange({ id, version }: Pick<WorkspaceDetail, 'id' |
   return useMutation({
     mutationFn: async (what: Change): Promise<void> => {
       const one = workspaces.workspaces({ id })
-      if ('update' in what) await ok(one.patch(what.update, change(version)))
-      else if ('share' in what) await ok(one.teams.post(what.share, change()))
-      else if ('takeOut' in what) await ok(one.teams({ teamId: what.takeOut }).delete(undefined, change()))
-      else await ok(one.delete(undefined, change(version)))
+      if ('update' in what) await ok(one.patch(what.update, writeOptions(version)))
+      else if ('share' in what) await ok(one.teams.post(what.share, writeOptions()))
+      else if ('takeOut' in what) await ok(one.teams({ teamId: what.takeOut }).delete(undefined, writeOptions()))
+      else await ok(one.delete(undefined, writeOptions(version)))
     },
     onSettled: (_, error, what) =>
       // Whoever deleted it is on their way to another page; reading it again would show that it is gone.

@@ -1,8 +1,8 @@
 import type { FormEvent } from 'react'
 import type { TeamAdd, WorkspaceDetail } from '../../../features/workspaces/schema.ts'
 import { Select } from '../../components/form/fields.tsx'
+import { useRemoval } from '../../components/form/removal.tsx'
 import { RowButton } from '../../components/form/row-button.tsx'
-import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { useWorkspaceChange } from './queries.ts'
 import { words } from './words.ts'
@@ -10,9 +10,9 @@ import { words } from './words.ts'
 type Role = TeamAdd['role']
 type Team = WorkspaceDetail['teams'][number]
 /** A workspace has one owner, and that cannot change. */
-const given = ['editor', 'viewer'] as const satisfies Role[]
+const assignableRoles = ['editor', 'viewer'] as const satisfies Role[]
 
-export function Teams({ workspace }: { workspace: WorkspaceDetail }) {
+export function WorkspaceTeams({ workspace }: { workspace: WorkspaceDetail }) {
   const { mutate, error, isPending } = useWorkspaceChange(workspace)
   const [ask, asked] = useRemoval(useWorkspaceChange(workspace), (team: Team) => ({
     input: { takeOut: team.id },
@@ -81,7 +81,7 @@ function RoleOf({ team, onSet }: { team: Team; onSet(role: Role): void }) {
 }
 
 export const RoleOptions = () =>
-  given.map((role) => (
+  assignableRoles.map((role) => (
     <option key={role} value={role}>
       {words.roles[role]}
     </option>

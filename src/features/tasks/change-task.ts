@@ -1,0 +1,112 @@
+import { eq } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { throwIfRefused } from '../../auth/policy.ts'
+import { updateVersioned } from '../../records/rows.ts'
+import { isClosed, type Status } from '../../records/task-states.ts'
+import { currentUserOrAgent, isSameUserOrAgent, type KnownUserOrAgent } from '../agents/users-and-agents.ts'
+import { notify } from '../notifications/service.ts'
+import { acceptanceRefusal, openCriteria } from './acceptance/acceptance.ts'
+import { findBlockedAgain, unblockTasks } from './dependencies/dependencies.ts'
+import { lockNeighbours } from './dependencies/neighbours.ts'
+import { noLease } from './leases/leases.ts'
+import { assignedBy } from './leases/reasons.ts'
+import { type FoundTask, findTask } from './rows.ts'
+import type { Task, TaskChanged } from './schema.ts'
+import { tasks } from './table.ts'
+
+type Change = Partial<typeof tasks.$inferInsert>
+
+/** Locks all rows that a change of status, parent or blockers writes to. Call it before such a change. */
+export async function lockForChange(
+  ctx: Ctx,
+  before: Task,
+  { status, parentId }: Pick<Change, 'status' | 'parentId'>,
+  blockers?: readonly string[],
+): Promise<void> {
+  const closesOrOpens = status !== undefined && isClosed(status) !== isClosed(before.status)
+  if (blockers || parentId !== undefined || closesOrOpens)
+    await lockNeighbours(ctx, eq(tasks.id, before.id), [...(blockers ?? []), ...(parentId ? [parentId] : [])])
+}
+
+/** Writes a change and returns the changed task. */
+export async function storeTask(ctx: Ctx, before: Task, set: Change): Promise<Task> {
+  const columns = { id: tasks.id, version: tasks.version }
+  const again = () => findTask(ctx, before.id)
+  await updateVersioned(ctx, tasks, {
+    columns,
+    before: { id: before.id, version: before.version },
+    set,
+    what: before.key,
+    again,
+  })
+  return again()
+}
+
+/**
+ * Returns the columns that change with a status. A lease ends when the task is neither in progress nor in review. Every
+ * change to `done` passes here, so open criteria are checked here. `acceptance`: the criteria after the change.
+ */
+export function statusColumns(ctx: Ctx, found: FoundTask, status: Status, acceptance = found.task.acceptance): Change {
+  const { task: before } = found
+  if (status === before.status) return {}
+  if (status === 'done') throwIfRefused(acceptanceRefusal(ctx, found, acceptance))
+  return {
+    status,
+    ...(status === 'in_progress' && !before.startedAt && { startedAt: ctx.now }),
+    completedAt: status === 'done' ? ctx.now : null,
+    completedByType: status !== 'done' ? null : ctx.actor.agent ? 'agent' : 'user',
+    ...(status === 'done' && { lastCheckpoint: null }),
+    ...(status !== 'in_progress' && status !== 'in_review' && noLease),
+  }
+}
+
+/** Reassigning moves the lease to the new assignee; unassigning ends it. */
+export function assigneeColumns(ctx: Ctx, before: Task, to: KnownUserOrAgent | undefined): Change {
+  const assignee = { assigneeType: to?.type ?? null, assigneeId: to?.id ?? null }
+  if (!before.lease || (to && isSameUserOrAgent(before.lease.holder, to))) return assignee
+  if (!to) return { ...assignee, ...noLease }
+  return {
+    ...assignee,
+    leaseType: to.type,
+    leaseHolderId: to.id,
+    leaseSessionId: null,
+    leaseCredentialId: null,
+    leaseConnection: null,
+    leaseClosedAt: null,
+    leaseForId: null,
+    leaseWhy: isSameUserOrAgent(to, currentUserOrAgent(ctx)) ? null : assignedBy(currentUserOrAgent(ctx)),
+    leaseSince: ctx.now,
+  }
+}
+
+/** Returns the tasks that a change of status unblocked or blocked. */
+export async function findConsequences(
+  ctx: Ctx,
+  before: Task,
+  after: Task,
+): Promise<Pick<TaskChanged, 'freed' | 'blocked'>> {
+  const [was, is] = [isClosed(before.status), isClosed(after.status)]
+  return {
+    freed: !was && is ? await unblockTasks(ctx, [after.id], after.key) : [],
+    blocked: was && !is ? await findBlockedAgain(ctx, after.id) : [],
+  }
+}
+
+/** Returns the acceptance criteria that are open although the task is done, for the response to a change. */
+export const stillOpen = ({ status, acceptance }: Task): Pick<TaskChanged, 'openCriteria'> => {
+  const open = status === 'done' ? openCriteria(acceptance) : []
+  return open.length > 0 ? { openCriteria: open } : {}
+}
+
+/** Notifies a person to whom someone else assigned the task. */
+export async function notifyAssignee(ctx: Ctx, task: Task, assignee: KnownUserOrAgent | undefined): Promise<void> {
+  if (assignee?.type !== 'user' || assignee.id === ctx.actor.userId) return
+  const { name } = currentUserOrAgent(ctx)
+  await notify(ctx, {
+    userId: assignee.id,
+    reason: 'assignment',
+    title: `${task.key} was assigned to you`,
+    message: `${name} assigned this task to you: ${task.title}`,
+    about: { kind: 'task', id: task.id },
+  })
+}

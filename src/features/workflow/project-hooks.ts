@@ -1,0 +1,22 @@
+import { isNull, sql } from 'drizzle-orm'
+import { anyOf, idList } from '../../db/columns.ts'
+import { and } from '../../db/conditions.ts'
+import { projectWork } from '../projects/hooks.ts'
+import { isAtGate, workflowOf } from '../projects/workflow/workflow.ts'
+import { features } from './table.ts'
+
+/** Counts the features of each project that wait at a gate or for a review. */
+export const countOpenGates = projectWork.handle(async (ctx, { projects }) => {
+  const rows = await ctx.db
+    .select({ id: features.projectId, status: features.status, n: sql<number>`count(*)::int` })
+    .from(features)
+    .where(and(anyOf(features.projectId, idList(projects.map(({ id }) => id))), isNull(features.deletedAt)))
+    .groupBy(features.projectId, features.status)
+  return new Map(
+    projects.map((project) => {
+      const workflow = workflowOf(project)
+      const waiting = rows.filter(({ id, status }) => id === project.id && isAtGate(workflow, status))
+      return [project.id, { openGates: waiting.reduce((sum, { n }) => sum + n, 0) }]
+    }),
+  )
+})

@@ -1,9 +1,0 @@
-/** Reads search parameters of an address. A value of the wrong type counts as not set. */
-export const textIn = (value: unknown): string | undefined =>
-  typeof value === 'string' && value.trim() !== '' ? value : undefined
-
-export const choiceIn = <T extends string>(choices: Readonly<Record<T, unknown>>, value: unknown): T | undefined =>
-  typeof value === 'string' && Object.hasOwn(choices, value) ? (value as T) : undefined
-
-export const numberIn = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined

@@ -1,0 +1,38 @@
+/** The current page, for the frame: its project and its breadcrumbs. */
+import { useQuery } from '@tanstack/react-query'
+import { useLocation, useRouteContext } from '@tanstack/react-router'
+import { projectsQuery } from '../account/session.ts'
+import { type Crumb, usePageCrumbs } from '../crumbs.ts'
+import { destinationOf, destinationsFor, projectAddress, projectViews } from './destinations.ts'
+
+const IN_PROJECT = /^\/projects\/([^/]+)(\/[^/]+)?/
+
+/** Returns the slug of the project that the page belongs to. */
+export function useProjectSlug(): string | undefined {
+  const pathname = useLocation({ select: ({ pathname }) => pathname })
+  const slug = IN_PROJECT.exec(pathname)?.[1]
+  return slug && decodeURIComponent(slug)
+}
+
+/** Returns the destinations of the reader, and the one that the page belongs to. */
+export function useDestinations() {
+  const { me } = useRouteContext({ from: '/inside' })
+  const pathname = useLocation({ select: ({ pathname }) => pathname })
+  const destinations = destinationsFor(me.role)
+  return { destinations, at: destinationOf(pathname, destinations) }
+}
+
+/** Returns the breadcrumbs that the page set, else those of its address. */
+export function useBreadcrumbs(): readonly Crumb[] {
+  const named = usePageCrumbs()
+  const { team } = useRouteContext({ from: '/inside' })
+  const pathname = useLocation({ select: ({ pathname }) => pathname })
+  const slug = useProjectSlug()
+  const { at } = useDestinations()
+  const project = useQuery(projectsQuery(team.id)).data?.find((one) => one.slug === slug || one.id === slug)
+  if (named) return named
+  if (!slug) return at ? [{ label: at.label }] : []
+  const view = projectViews.find(({ path }) => path !== '' && path === IN_PROJECT.exec(pathname)?.[2])
+  const name = project?.name ?? slug
+  return view ? [{ label: name, to: projectAddress(slug) }, { label: view.label }] : [{ label: name }]
+}

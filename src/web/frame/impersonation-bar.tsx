@@ -1,0 +1,39 @@
+/** The bar on every page while an administrator acts as a user, with the time left and a button to stop. */
+import { useRouter } from '@tanstack/react-router'
+import { useCallback, useEffect, useState } from 'react'
+import { stopImpersonation, useImpersonatedUser } from '../account/impersonation.ts'
+import { clearRequestTeam } from '../api.ts'
+import { minutesUntil } from '../lib/times.ts'
+import { queryClient } from '../query-client.ts'
+import { words } from '../words.ts'
+
+export function ImpersonationBar() {
+  const acting = useImpersonatedUser()
+  const router = useRouter()
+  const [, setNow] = useState(Date.now)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 10_000)
+    return () => clearInterval(timer)
+  }, [])
+  const left = acting ? minutesUntil(acting.expiresAt) : undefined
+  const stop = useCallback(async () => {
+    await stopImpersonation()
+    clearRequestTeam()
+    queryClient.clear()
+    await router.navigate({ to: '/admin/users', search: { team: undefined } })
+    await router.invalidate()
+  }, [router])
+  useEffect(() => {
+    if (left === 0) void stop()
+  }, [left, stop])
+  if (!acting) return null
+  return (
+    <div className="actingbar" role="status">
+      <b className="b6">{words.acting.as(acting.name)}</b>
+      <span>{words.minutesLeft(left ?? 0)}</span>
+      <button type="button" className="btn small" onClick={() => void stop()}>
+        {words.acting.stop}
+      </button>
+    </div>
+  )
+}

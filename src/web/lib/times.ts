@@ -1,0 +1,69 @@
+/** Times as people read them, in the browser's language and time zone. */
+import type { TimesInText } from '../../schema.ts'
+import { once } from './once.ts'
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+const inUnits = (unit: 'second' | 'minute' | 'hour' | 'day') =>
+  once(() => new Intl.NumberFormat(undefined, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 0 }))
+const units = { second: inUnits('second'), minute: inUnits('minute'), hour: inUnits('hour'), day: inUnits('day') }
+const short = (value: number, unit: keyof typeof units): string => units[unit]().format(value)
+
+/** A format is made once: that takes longer than using it. */
+const dates = (options: Intl.DateTimeFormatOptions) => {
+  const format = once(() => new Intl.DateTimeFormat(undefined, options))
+  return (instant: string | number): string => format().format(new Date(instant))
+}
+
+/** A number of minutes: "16 min". */
+export const minutes = (n: number): string => short(n, 'minute')
+
+/** How long ago, in one unit: "20 sec", "3 min", "2 hr". */
+export function ago(instant: string, now = Date.now()): string {
+  const passed = Math.max(0, now - Date.parse(instant))
+  if (passed < MINUTE) return short(Math.floor(passed / SECOND), 'second')
+  if (passed < HOUR) return short(Math.floor(passed / MINUTE), 'minute')
+  if (passed < DAY) return short(Math.floor(passed / HOUR), 'hour')
+  return short(Math.floor(passed / DAY), 'day')
+}
+
+/** The last call of a worker is known to within 20 seconds, so it is not shown more exactly. */
+export const lastCallLabel = (instant: string, now = Date.now()): string =>
+  now - Date.parse(instant) < 20 * SECOND ? 'under 20 s' : ago(instant, now)
+
+export const minutesUntil = (instant: string, now = Date.now()): number =>
+  Math.max(0, Math.ceil((Date.parse(instant) - now) / MINUTE))
+
+/** The part of a lease that is left, from 1 to 0. */
+export const shareLeft = (since: string, until: string, now = Date.now()): number => {
+  const whole = Date.parse(until) - Date.parse(since)
+  return whole <= 0 ? 0 : Math.min(1, Math.max(0, (Date.parse(until) - now) / whole))
+}
+
+export const day = dates({ day: 'numeric', month: 'short' })
+export const dayAndTime = dates({ dateStyle: 'medium', timeStyle: 'short' })
+
+/** Returns a text with its times written as the reader's clock does. */
+export const localizeTimes = (text: string, times: TimesInText = []): string =>
+  times.reduce((before, time) => before.replace(time.text, dayAndTime(time.at)), text)
+
+/** A due date and how urgent it is. */
+export function dueLabel(instant: string, now = Date.now()): { text: string; urgency: '' | 'soon' | 'over' } {
+  const at = new Date(instant)
+  const days = Math.round((at.setHours(0, 0, 0, 0) - new Date(now).setHours(0, 0, 0, 0)) / DAY)
+  if (days === 0) return { text: 'today', urgency: 'soon' }
+  if (days === 1) return { text: 'tomorrow', urgency: 'soon' }
+  return { text: day(instant), urgency: days < 0 ? 'over' : days < 3 ? 'soon' : '' }
+}
+
+/** With seconds: "16:12:08". */
+export const timeOfDay = dates({ timeStyle: 'medium' })
+
+export const isOlderThan = (instant: string, days: number, now = Date.now()): boolean =>
+  now - Date.parse(instant) > days * DAY
+
+/** Hours and minutes. */
+export const clockTime = dates({ hour: 'numeric', minute: '2-digit' })

@@ -1,0 +1,17 @@
+/** The types of events that pages treat specially. The compiler compares each with its definition. */
+import type * as decisions from '../../features/decisions/events.ts'
+import type * as sessions from '../../features/sessions/events.ts'
+import type * as tasks from '../../features/tasks/events.ts'
+import type * as workflow from '../../features/workflow/events.ts'
+
+export const taskUpdated: typeof tasks.taskUpdated.name = 'task.updated'
+export const taskCompleted: typeof tasks.taskCompleted.name = 'task.completed'
+export const taskClaimed: typeof tasks.taskClaimed.name = 'task.claimed'
+export const taskCommented: typeof tasks.taskCommented.name = 'task.commented'
+export const decisionCommented: typeof decisions.decisionCommented.name = 'decision.commented'
+export const sessionCheckpointed: typeof sessions.sessionCheckpointed.name = 'session.checkpointed'
+export const featureCreated: typeof workflow.featureCreated.name = 'feature.created'
+export const featureAdvanced: typeof workflow.featureAdvanced.name = 'feature.advanced'
+export const featureReviewed: typeof workflow.featureReviewed.name = 'feature.reviewed'
+export const featureEvidenceMissing: typeof workflow.featureEvidenceMissing.name = 'feature.evidence_missing'
+export const featureOverridden: typeof workflow.featureOverridden.name = 'feature.overridden'

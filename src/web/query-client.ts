@@ -1,0 +1,27 @@
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+import { meQuery } from './account/session.ts'
+import { isProblem } from './problem.ts'
+
+/** Only an unreachable or failing server is asked again; a refusal is final. */
+const retry = (failures: number, error: Error): boolean =>
+  failures < 2 && isProblem(error) && (error.status === 0 || error.status >= 500)
+
+/**
+ * The session has ended and could not be renewed. The sign-in page returns the user here, and says why if they were
+ * signed in until now.
+ */
+const onError = (error: Error): void => {
+  if (!isProblem(error) || error.status !== 401) return
+  const reason = queryClient.getQueryData(meQuery.queryKey) ? '#error=session_ended' : ''
+  location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}${reason}`)
+}
+
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({ onError }),
+  mutationCache: new MutationCache({ onError }),
+  defaultOptions: {
+    queries: { staleTime: 15_000, retry, refetchOnWindowFocus: true },
+    // Without a network a change is refused at once, and the form keeps its text.
+    mutations: { retry: false, networkMode: 'always' },
+  },
+})

@@ -1,0 +1,106 @@
+/** What can be done with the selected tasks: a floating bar, and keys that also work on the one with the focus. */
+import { useRouteContext } from '@tanstack/react-router'
+import { Calendar, Circle, SignalHigh, Tag, UserPlus, X } from 'lucide-react'
+import { Suspense, useState } from 'react'
+import type { TaskItem } from '../../../features/tasks/schema.ts'
+import { Kbd, useSetStatusBar } from '../../components/status-bar.tsx'
+import { toast } from '../../components/toasts.tsx'
+import { lazy } from '../../lib/lazy.ts'
+import { useCommands } from '../../shortcuts.ts'
+import { type BatchChange, type BatchOutcome, useBatchChange } from './batch.ts'
+import type { PickerField } from './field-picker.tsx'
+import type { TaskSelection } from './selection.ts'
+import { words } from './words.ts'
+
+const Picker = lazy(() => import('./field-picker.tsx'))
+
+const fields = [
+  { field: 'status', key: 's', Icon: Circle },
+  { field: 'priority', key: 'p', Icon: SignalHigh },
+  { field: 'assignee', key: 'a', Icon: UserPlus },
+  { field: 'label', key: 'l', Icon: Tag },
+  { field: 'due', key: 'd', Icon: Calendar },
+] as const satisfies readonly { field: PickerField; key: string; Icon: unknown }[]
+
+interface Props {
+  projectId: string
+  selection: TaskSelection
+  /** Tasks that a button of theirs asks to change. */
+  asked?: { field: PickerField; item: TaskItem } | undefined
+  onAnswered(): void
+}
+
+/** Says how many tasks were not changed, and why. */
+function reportUnchanged({ changed, refused, unknown, reasons }: BatchOutcome): void {
+  if (refused + unknown === 0) return
+  const counts = [
+    changed.length > 0 && words.changed(changed.length),
+    refused > 0 && words.notChanged(refused),
+    unknown > 0 && words.maybeChanged(unknown),
+  ].filter((text) => text !== false)
+  toast({ title: counts.join(', '), text: [...new Set(reasons)].slice(0, 3).join(' '), bad: true })
+}
+
+export function SelectionBar({ projectId, selection, asked, onAnswered }: Props) {
+  const { me } = useRouteContext({ from: '/inside' })
+  const set = useSetStatusBar()
+  const [open, setOpen] = useState<{ field: PickerField; items: TaskItem[] }>()
+  const { mutate } = useBatchChange(projectId, (outcome) => {
+    set({ right: words.changed(outcome.changed.length) })
+    reportUnchanged(outcome)
+  })
+  const apply = (items: TaskItem[], change: BatchChange) => items.length > 0 && mutate({ items, change })
+  const begin = (field: PickerField) => {
+    const items = selection.targets()
+    if (items.length > 0) setOpen({ field, items })
+  }
+  useCommands([
+    ...fields.map(({ field, key }) => ({
+      keys: key,
+      label: words.fields[field],
+      scope: 'list' as const,
+      run: () => begin(field),
+    })),
+    { keys: 'i', label: words.mine, scope: 'list', run: () => apply(selection.targets(), { assignee: me.id }) },
+  ])
+  const shown = asked ? { field: asked.field, items: [asked.item] } : open
+  const close = () => {
+    setOpen(undefined)
+    onAnswered()
+  }
+  return (
+    <>
+      {selection.ids.size > 0 && (
+        <div className="actbar" role="toolbar" aria-label={words.selected(selection.ids.size)}>
+          <span className="cnt">{words.selected(selection.ids.size)}</span>
+          {fields.map(({ field, key, Icon }) => (
+            <button
+              key={field}
+              type="button"
+              className="btn"
+              aria-label={`${words.fields[field]} ${key}`}
+              onClick={() => begin(field)}
+            >
+              <Icon className="i s14" aria-hidden />
+              <span className="hp">{words.fields[field]}</span> <Kbd>{key}</Kbd>
+            </button>
+          ))}
+          <button type="button" className="ib" aria-label={words.clearSelection} onClick={selection.clear}>
+            <X className="i" aria-hidden />
+          </button>
+        </div>
+      )}
+      {shown && (
+        <Suspense>
+          <Picker
+            field={shown.field}
+            projectId={projectId}
+            items={shown.items}
+            onChange={(change) => apply(shown.items, change)}
+            onClose={close}
+          />
+        </Suspense>
+      )}
+    </>
+  )
+}
