@@ -12,7 +12,7 @@ import type { SyncEntity } from './records/sync.ts'
 import type { App } from './services.ts'
 
 /** A page of HTML. `withSearch`: it has a form that the browser sends by itself. */
-export interface HtmlPage {
+interface HtmlPage {
   body: string
   withSearch?: boolean
 }
@@ -41,7 +41,7 @@ export interface SiteResponse {
 export type SitePageRenderer = (ctx: Ctx, request: SiteRequest) => Promise<SiteResponse | undefined>
 
 /** Who sent a form. */
-export interface FormSender {
+interface FormSender {
   base: string
   /** Returns the context of the signed-in person; throws 401 without one. */
   signedIn(): Promise<Ctx>

@@ -12,7 +12,7 @@ export interface Hook<I, O> {
   call(ctx: Ctx, input: I): Promise<O[]>
 }
 
-export type HookHandler<I, O> = (ctx: Ctx, input: I) => O | Promise<O>
+type HookHandler<I, O> = (ctx: Ctx, input: I) => O | Promise<O>
 
 export interface HookRegistration {
   readonly name: string

@@ -192,7 +192,7 @@ const optionName = (flag: string): string =>
 
 let standardInput: Promise<string> | undefined
 /** Returns the value itself, or standard input for `-`, which can be read once. */
-export async function readValue(value: string | undefined): Promise<string | undefined> {
+async function readValue(value: string | undefined): Promise<string | undefined> {
   if (value !== '-') return value
   if (standardInput) throw new Refusal('Only one value can be read from standard input.')
   standardInput = Bun.stdin.text()

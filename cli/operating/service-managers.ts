@@ -111,7 +111,7 @@ WantedBy=${root ? 'multi-user' : 'default'}.target
 const escapeXml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
-const environmentXml = (env: Readonly<Record<string, string>>): string => {
+const envXml = (env: Readonly<Record<string, string>>): string => {
   const lines = Object.entries(env).map(([name, value]) => `<key>${name}</key><string>${escapeXml(value)}</string>`)
   return lines.length > 0 ? `  <key>EnvironmentVariables</key><dict>${lines.join('')}</dict>\n` : ''
 }
@@ -134,7 +134,7 @@ function launchd(home: string, uid: number, what: ServiceKind): ServiceManager {
   <key>Label</key><string>${label}</string>
   <key>ProgramArguments</key>
   <array>${command.map((text) => `<string>${escapeXml(text)}</string>`).join('')}</array>
-${environmentXml(env)}${user ? `  <key>UserName</key><string>${escapeXml(user)}</string>\n` : ''}  <key>RunAtLoad</key><true/>
+${envXml(env)}${user ? `  <key>UserName</key><string>${escapeXml(user)}</string>\n` : ''}  <key>RunAtLoad</key><true/>
   <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
   <key>ExitTimeOut</key><integer>30</integer>
   <key>Umask</key><integer>63</integer>

@@ -29,7 +29,7 @@ export interface TaskRow {
   cancelled?: { day: number; why: string }
 }
 
-export interface Completion {
+interface Completion {
   day: number
   by: Who
   notes: string

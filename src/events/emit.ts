@@ -9,7 +9,7 @@ export interface EventSubject {
   userId?: string | null
 }
 
-export type EventDetails<P extends TProperties = TProperties> = EventSubject &
+type EventDetails<P extends TProperties = TProperties> = EventSubject &
   (Record<never, never> extends DataOf<P> ? { data?: DataOf<P> } : { data: DataOf<P> })
 
 /** The context of a write, which can emit events. */

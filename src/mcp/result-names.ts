@@ -14,7 +14,7 @@ const others: Record<string, string> = {
   review: 'feature',
 }
 /** Returns the kind of record that a tool returns: `list_tasks` returns tasks. */
-export function toolKind(tool: string): string {
+function toolKind(tool: string): string {
   const noun = tool.slice(tool.indexOf('_') + 1)
   const one = noun.endsWith('s') && !(noun in others) ? noun.slice(0, -1) : noun
   return others[one] ?? one

@@ -24,7 +24,7 @@ const core =
 const work = `${core} end_session list_decisions get_decision list_activities create_feature advance_feature`
 
 /** The tools of each toolset. The first two are selections across categories. */
-export const toolsets: ReadonlyMap<string, readonly string[]> = new Map(
+const toolsets: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({ core, work, ...categories }).map(([name, tools]) => [name, tools.split(' ')]),
 )
 /** THE LIST OF TOOLSETS, for tokens, addresses, the command line and the manual. */

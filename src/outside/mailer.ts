@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 
-export interface OutgoingMail {
+interface OutgoingMail {
   id: string
   to: string
   subject: string

@@ -32,8 +32,8 @@ export interface Traffic {
 /** Opens streams to a machine, directly or through the process that it is connected to. */
 export interface Dialer {
   /**
-   * Opens a stream. `hasBody`: DATA follows. Throws `RangeError` for a head that is too large, and `MachineUnreachable` if
-   * the machine cannot be reached now.
+   * Opens a stream. `hasBody`: DATA follows. Throws `RangeError` for a head that is too large, and `MachineUnreachable`
+   * if the machine cannot be reached now.
    */
   open(head: RequestHead, hasBody: boolean): Stream | Promise<Stream>
   readonly traffic: Traffic

@@ -39,7 +39,7 @@ export const CommandParam = object({
 export type CommandParam = Static<typeof CommandParam>
 
 /** `argv` is started without a shell. An argument `{name}` stands for the value of a parameter. */
-export const MachineCommand = object({
+const MachineCommand = object({
   description,
   argv,
   folder,
@@ -49,7 +49,6 @@ export const MachineCommand = object({
   confirm: optional(bool({ description: 'Ask at the machine each time' })),
   seconds: optional(int({ min: 1, max: 600, description: 'Ended after this time. Default: 600' })),
 })
-export type MachineCommand = Static<typeof MachineCommand>
 
 /** An MCP server on the machine: a program with standard input and output, or an address. */
 export const McpServer = object({

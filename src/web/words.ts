@@ -148,6 +148,6 @@ export const kindNames = Object.fromEntries(
   recordNames.map((name) => [name, { one: name, many: pluralOf(name) }]),
 ) as Record<RecordName, { one: string; many: string }>
 /** The name of several records at the beginning of a line: "Tasks". */
-export const kindTitle = (kind: RecordName): string => capitalized(kindNames[kind].many)
+export const kindTitle = (kind: RecordName): string => capitalize(kindNames[kind].many)
 
-export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

@@ -16,7 +16,7 @@ import { axe } from './axe.ts'
 const executablePath = Bun.which('chromium-headless-shell') ?? '/usr/bin/chromium'
 let running: Promise<Browser> | undefined
 /** One for all test files; people keep apart by contexts. */
-export function browser(): Promise<Browser> {
+function browser(): Promise<Browser> {
   running ??= chromium
     .launch({
       executablePath,
@@ -210,7 +210,7 @@ interface Mail {
 }
 
 /** Read on the machine itself, as on an instance without a mail server. */
-export async function mailTo(email: string, kind: string): Promise<string> {
+async function mailTo(email: string, kind: string): Promise<string> {
   const { out, err } = await tutti(['outbox', '--json', '--data-dir', (await server()).dir])
   const { items } = JSON.parse(out || '{"items":[]}') as { items: Mail[] }
   const found = items.find((mail) => mail.to === email && mail.kind.startsWith(kind))

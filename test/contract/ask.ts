@@ -21,7 +21,7 @@ export const isLive = (route: RouteLike): boolean =>
 /** A WebSocket, which has no answer of its own. */
 export const isSocket = ({ path }: RouteLike): boolean => path.endsWith('/ws') || path === '/api/tunnels/reverse'
 /** Only for the credential of a tunnel's machine. */
-export const isOfMachine = (route: RouteLike): boolean => ruleOf(route).kinds.every((kind) => kind === 'tunnel')
+const isOfMachine = (route: RouteLike): boolean => ruleOf(route).kinds.every((kind) => kind === 'tunnel')
 
 /** A caller with access, so that only the input can be refused. */
 export function whoMayCall(

@@ -154,7 +154,7 @@ export function toolCalls(world: NastyWorld): Call[] {
     )
 }
 
-export function leastOf(tool: Tool, world: NastyWorld): Record<string, unknown> {
+function leastOf(tool: Tool, world: NastyWorld): Record<string, unknown> {
   const example = { ...(exampleOf(tool.input) as Record<string, unknown>), ...workable[tool.action.id] }
   const input = Object.fromEntries(((tool.input.required ?? []) as string[]).map((name) => [name, example[name]]))
   for (const [name, schema] of propertiesOf(tool.input)) {

@@ -8,7 +8,7 @@ export interface Message {
 }
 
 /** All messages that a client of the hub receives. */
-export class ReceivedMessages {
+class ReceivedMessages {
   readonly got: Message[] = []
   closed: { code: number; reason: string } | undefined
   /** Called with each message. */

@@ -130,7 +130,7 @@ export const ways: Record<string, Connect> = {
 
 // ---- the raw protocol
 
-export interface Incoming {
+interface Incoming {
   jsonrpc: '2.0'
   id?: string | number
   method?: string

@@ -3,7 +3,7 @@ import { atEnd } from './cleanup.ts'
 import type { Certificate } from './tls.ts'
 
 /** Code hosts on loopback that answer as GitHub, Gitea and GitLab do, as far as we ask them, and write down what they are sent. */
-export interface Asked {
+interface Asked {
   method: string
   path: string
   query: URLSearchParams

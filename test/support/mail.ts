@@ -14,7 +14,7 @@ export const kept = {
     'This server sends no mail. Ask an administrator, who can read the message in the outbox and pass it on to you.',
 }
 
-export interface Received extends Email {
+interface Received extends Email {
   /** The envelope, which is what counts for delivery. */
   recipients: string[]
   raw: string

@@ -29,7 +29,7 @@ import {
   workPaging,
 } from '../resource.ts'
 import { batchVerbs } from './task-batches.ts'
-import { taskNames, taskOutput } from './task-lines.ts'
+import { blockerKeys, isTaskRef, taskNames, taskOutput } from './task-lines.ts'
 
 const priority = choice('--priority <priority>', priorities)
 const assignee = text('-a, --assignee <who>', 'me, an e-mail address or an agent')
@@ -55,12 +55,6 @@ const patchTask = async ({ client, args: [task] }: Call, change: object): Promis
   taskOutput(await client.request<Task>('PATCH', pathTo('/api/tasks/:id', task), change))
 const fetchDetail = ({ client, args: [task] }: Call): Promise<TaskDetail> =>
   client.get<TaskDetail>(pathTo('/api/tasks/:id', task))
-/** Returns the tasks that block this one, including those that are done already. */
-const blockerKeys = (task: TaskDetail): string[] => task.waitsFor.filter((t) => t.kind === 'blocks').map((t) => t.key)
-
-/** Distinguishes a key (TUT-42), an id or its beginning from the words of a reason. */
-const isTaskRef = (text: string): boolean => /^([a-z][a-z\d]*-\d+|[\da-f]{8}[\da-f-]*)$/i.test(text)
-
 /** Returns the keys of the other tasks on the command line, whichever way they were referred to. */
 const otherTaskKeys = ({ client, args: [, ...refs] }: Call): Promise<string[]> =>
   Promise.all(refs.map(async (ref) => (await client.get<Task>(pathTo('/api/tasks/:id', ref))).key))

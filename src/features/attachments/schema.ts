@@ -38,7 +38,7 @@ export type Attachment = Static<typeof Attachment>
 export const AttachmentPage = pageOf(Attachment)
 export type AttachmentPage = Static<typeof AttachmentPage>
 
-export const Holder = object({
+const Holder = object({
   kind: oneOf(holderNames, { example: 'note' }),
   recordId: id({ description: 'The record whose text contains the file' }),
 })

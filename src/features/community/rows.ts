@@ -24,7 +24,7 @@ export const postColumns = {
 export const isPublicPost = (): SQL =>
   sql`${communityPosts.status} = 'visible' and ${communityPosts.deletedAt} is null and ${users.status} = 'active'`
 
-export const selectPosts = (ctx: Ctx) =>
+const selectPosts = (ctx: Ctx) =>
   ctx.db
     .select({ ...postColumns, authorId: users.id, content: communityPosts.content })
     .from(communityPosts)

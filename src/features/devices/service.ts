@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, randomInt } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { and, eq, gt, isNull, or } from 'drizzle-orm'
 import { type Ctx, flow, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
@@ -6,7 +6,7 @@ import { countAttempt, networkOf, returnAttempt } from '../../auth/limits.ts'
 import { minutesAfter } from '../../auth/one-time-secrets.ts'
 import { anyone, interactive, recent } from '../../auth/policy.ts'
 import { deriveKey, hashSecret } from '../../auth/secrets.ts'
-import { AppError, type DeviceError, invalid } from '../../errors.ts'
+import { AppError, type DeviceError } from '../../errors.ts'
 import { NOTICE_MINUTES } from '../accounts/messages.ts'
 import type { SignedIn } from '../accounts/schema.ts'
 import { signIn } from '../accounts/sessions.ts'
@@ -19,6 +19,7 @@ import { users } from '../users/table.ts'
 import { deviceApproved, deviceClaimed, deviceDenied } from './events.ts'
 import type { Device, DeviceDecision, DevicePoll, DeviceRef, DeviceStart, DeviceStarted } from './schema.ts'
 import { deviceCodes as table } from './table.ts'
+import { newUserCode, readUserCode, withDash } from './user-code.ts'
 
 const LIFE_SECONDS = 600
 const INTERVAL = 5
@@ -43,23 +44,6 @@ function requireDeviceFlow({ app }: Ctx): void {
       'This server does not allow devices to sign in with a code. Use an API key instead.',
       { next: [{ command: 'tutti login --with-token' }] },
     )
-}
-
-// ---- the two codes
-
-/** No vowels, so that no words appear, and no letters that look like digits. */
-const letters = 'BCDFGHJKLMNPQRSTVWXZ'
-const LENGTH = 8
-
-const newUserCode = (): string => Array.from({ length: LENGTH }, () => letters[randomInt(letters.length)]).join('')
-const withDash = (code: string): string => `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`
-
-/** Throws `invalid` for text that cannot be a code. Such a typing mistake does not count as a guess. */
-function readUserCode(typed: string): string {
-  const code = typed.replace(/[\s-]/g, '').toUpperCase()
-  if (code.length !== LENGTH || [...code].some((letter) => !letters.includes(letter)))
-    throw invalid('/userCode', `A code has ${LENGTH} letters without vowels, such as BCDF-GHJK.`, 'format')
-  return code
 }
 
 const hashUserCode = (ctx: Ctx, code: string): string =>

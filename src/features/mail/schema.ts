@@ -23,7 +23,7 @@ export const MailAnswer = object({
 })
 export type MailAnswer = Static<typeof MailAnswer>
 
-export const statuses = ['queued', 'sent', 'kept', 'failed'] as const
+const statuses = ['queued', 'sent', 'kept', 'failed'] as const
 
 export const OutboxMail = object({
   id: id(),

@@ -6,6 +6,7 @@ import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, hasAll, idList, newId } from '../../db/columns.ts'
 import { noEmbedder } from '../../embeddings/embedder.ts'
 import { invalid, notFound } from '../../errors.ts'
+import { requireContentSize } from '../../records/content-size.ts'
 import { keyset } from '../../records/page.ts'
 import { updateVersioned } from '../../records/rows.ts'
 import { emitChanged } from '../../records/synced-changes.ts'
@@ -282,14 +283,8 @@ export const clear = write(
   { destructive: true },
 )
 
-function checkContent(content: string): void {
-  if (Buffer.byteLength(content) > CONTENT_BYTES)
-    throw invalid(
-      '/content',
-      'content exceeds 32 KiB. Store long texts as a note, and a memory that refers to the note.',
-      'too_long',
-    )
-}
+const checkContent = (content: string): void =>
+  requireContentSize(content, CONTENT_BYTES, ' Store long texts as a note, and a memory that refers to the note.')
 
 const memoryEvent = <D extends object>(memory: Memory, data?: D) => ({
   subjectId: memory.id,

@@ -9,6 +9,7 @@ import { listText, matchesWords, newId, queryWords } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { placeholders, prepare, prepareDeferred, prepareForms } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
+import { requireContentSize } from '../../records/content-size.ts'
 import { type KeysetForm, keyset, keysetOf } from '../../records/page.ts'
 import { requireRestorer } from '../../records/restore-rights.ts'
 import { findByReference, isRestorable } from '../../records/rows.ts'
@@ -174,7 +175,7 @@ export const create = write(
   noteWriteRule,
   async (ctx, input: NoteCreate & { id?: string }): Promise<Note> => {
     const content = input.content ?? ''
-    checkContent(content)
+    requireContentSize(content, CONTENT_BYTES)
     const place = await placeOf(ctx, input.projectId ?? (await projectOf(ctx, undefined))?.id ?? null, input.scope)
     // Built here, so that the insert can be deferred. Postgres stores only well-formed text.
     const note: Note = {
@@ -207,7 +208,7 @@ export const update = write(
     const before = await findNote(ctx, ref)
     throwIfRefused(await changeRefusal(ctx, before))
     checkVersion(ctx, before)
-    if (patch.content !== undefined) checkContent(patch.content)
+    if (patch.content !== undefined) requireContentSize(patch.content, CONTENT_BYTES)
     const moves = patch.scope !== undefined || patch.projectId !== undefined
     const place = moves
       ? await placeOf(
@@ -296,8 +297,4 @@ async function placeOf(
   if (project && scope !== 'public') requireRoleOn(ctx.actor, project, 'member', 'Writing notes')
   else requireRole(ctx.actor, organizationId, 'member', 'Writing team or public notes')
   return { organizationId, projectId: project?.id ?? null, scope }
-}
-
-function checkContent(content: string): void {
-  if (Buffer.byteLength(content) > CONTENT_BYTES) throw invalid('/content', 'content exceeds 256 KiB.', 'too_long')
 }

@@ -70,7 +70,7 @@ export const NotificationPatch = partial(
 )
 export type NotificationPatch = Static<typeof NotificationPatch>
 
-export const views = ['needs', 'unread', 'all'] as const
+const views = ['needs', 'unread', 'all'] as const
 export type View = (typeof views)[number]
 
 export const NotificationQuery = object({

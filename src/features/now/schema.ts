@@ -16,7 +16,7 @@ import {
   text,
 } from '../../schema.ts'
 
-export const spans = ['2', '8', '24'] as const
+const spans = ['2', '8', '24'] as const
 export const NowQuery = object({ hours: optional(oneOf(spans, { description: 'Hours to look back. Default: 2' })) })
 export type NowQuery = Static<typeof NowQuery>
 

@@ -42,9 +42,9 @@ async function requireNoUncertainOwner(ctx: Ctx, { provider, subject }: Identity
   if ((await ctx.db.$count(connectedAccounts, uncertain)) === 0) return
   throw new AppError(
     'conflict.exists',
-    `An older account is connected to ${providerNames[provider]} with the same id, and it may belong to someone else. ` +
-      `If it is yours, sign in another way and connect ${providerNames[provider]} again in your account. An administrator ` +
-      'can reset the password.',
+    `An older account is connected to ${providerNames[provider]} with the same id. It may belong to someone else. ` +
+      `If it is yours, sign in another way and connect ${providerNames[provider]} again in your account. ` +
+      'An administrator can reset the password.',
   )
 }
 

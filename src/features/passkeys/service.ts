@@ -1,7 +1,6 @@
 import { and, eq, lt } from 'drizzle-orm'
 import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { issueSecret, redeemSecret } from '../../auth/one-time-secrets.ts'
 import { account, anyone, person, recent } from '../../auth/policy.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
@@ -16,13 +15,13 @@ import { notify } from '../notifications/service.ts'
 import { signInFailed } from '../users/events.ts'
 import {
   authenticationOptions,
-  CHALLENGE_MINUTES,
   checkSize,
   type NewCredential,
   registrationOptions,
   verifyAuthentication,
   verifyRegistration,
 } from './ceremony.ts'
+import { issueChallenge, useChallenge } from './challenges.ts'
 import { passkeyCreated, passkeyDeleted, passkeyRefused, passkeyUpdated } from './events.ts'
 import type {
   AuthenticationBegin,
@@ -49,41 +48,6 @@ const visible = {
   backedUp: passkeys.backedUp,
   lastUsedAt: passkeys.lastUsedAt,
 }
-
-// ---- challenges
-
-type Ceremony = 'passkey_register' | 'passkey_login'
-
-/** Binds a registration to the session that started it. A sign-in has no session yet. */
-const challengeBinding = ({ actor }: Ctx, ceremony: Ceremony) =>
-  ceremony === 'passkey_register' ? { userId: userIdOf(actor), boundTo: actor.credentialId as string } : {}
-
-const issueChallenge = write(
-  'passkeys.issueChallenge',
-  anyone,
-  (ctx, { ceremony, challenge }: { ceremony: Ceremony; challenge: string }): Promise<string> =>
-    issueSecret(ctx, {
-      purpose: ceremony,
-      minutes: CHALLENGE_MINUTES,
-      data: { challenge },
-      ...challengeBinding(ctx, ceremony),
-    }),
-)
-
-/** Runs in its own transaction: a wrong response must use up the challenge, too. */
-const useChallenge = write(
-  'passkeys.useChallenge',
-  anyone,
-  async (ctx, { ceremony, sessionId }: { ceremony: Ceremony; sessionId: string }): Promise<string> => {
-    const used = await redeemSecret(ctx, ceremony, sessionId, challengeBinding(ctx, ceremony).boundTo)
-    if (!used)
-      throw new AppError(
-        'gone',
-        `This attempt was already used or is older than ${CHALLENGE_MINUTES} minutes. Start again.`,
-      )
-    return used.data.challenge as string
-  },
-)
 
 // ---- adding a passkey
 

@@ -38,7 +38,7 @@ export const projectColumns = {
   settings: projects.settings,
 }
 
-export const isLiveProject = isNull(projects.deletedAt)
+const isLiveProject = isNull(projects.deletedAt)
 
 /** A private project is visible to its creator and the organization's admins and owners, any other to all members. */
 const isOpenTo = (rights: Rights): SQL =>

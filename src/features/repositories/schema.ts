@@ -19,7 +19,7 @@ import {
 } from '../../schema.ts'
 import { projectFilter } from '../projects/schema.ts'
 
-export const statuses = ['pending', 'syncing', 'ready', 'error'] as const
+const statuses = ['pending', 'syncing', 'ready', 'error'] as const
 export type Status = (typeof statuses)[number]
 
 const item = {

@@ -40,7 +40,7 @@ export function splitByMarks(text: string, marks: string): Part[] {
   return splitMatches(text, length <= text.length ? spans : [])
 }
 
-/** Like `splitByMarks` for a long text: the excerpt with most matches, or the beginning. `inside`: not the first passage. */
+/** Like `splitByMarks`: the excerpt of a long text with most matches, or its beginning. `inside`: a later passage. */
 export function excerptByMarks(text: string, marks: string, inside = false): Part[] {
   const { spans } = spansOf(marks)
   return excerptAround(text, spans, { inside })

@@ -4,7 +4,8 @@ import type { Config } from '../../config.ts'
 import type { JobDefinition } from '../../jobs/definition.ts'
 import type { App } from '../../services.ts'
 import { askForVectors, embedMissing } from './indexing/embed.ts'
-import { compareAllRecords, PACE } from './indexing/indexing.ts'
+import { compareAllRecords } from './indexing/indexing.ts'
+import { PACE } from './indexing/pacing.ts'
 import { checkIndexes, indexLargeOwners, markLargeOwners } from './large-owners.ts'
 
 const HOURS = 6 * 3600

@@ -4,8 +4,8 @@ import { machine } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { meta } from '../../db/table.ts'
 import { checkRecall, EXACT_MS, type Limits } from './indexing/index-recall.ts'
-import { type Pacing, runPaced } from './indexing/indexing.ts'
 import { MODEL } from './indexing/model.ts'
+import { type Pacing, runPaced } from './indexing/pacing.ts'
 import {
   indexedRows,
   indexedVector,

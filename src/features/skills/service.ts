@@ -6,7 +6,8 @@ import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf, hasAll, idList, matches } from '../../db/columns.ts'
 import { prepare } from '../../db/session.ts'
-import { AppError, invalid } from '../../errors.ts'
+import { AppError } from '../../errors.ts'
+import { requireContentSize } from '../../records/content-size.ts'
 import { keyset } from '../../records/page.ts'
 import { updateVersioned } from '../../records/rows.ts'
 import { type Scope, scopes } from '../../records/scopes.ts'
@@ -284,6 +285,5 @@ const skillEvent = <D extends object>(skill: Skill, data?: D) => ({
 })
 
 function checkContent(content: string | undefined): void {
-  if (content !== undefined && Buffer.byteLength(content) > CONTENT_BYTES)
-    throw invalid('/content', 'content exceeds 256 KiB.', 'too_long')
+  if (content !== undefined) requireContentSize(content, CONTENT_BYTES)
 }

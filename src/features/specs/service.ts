@@ -5,7 +5,8 @@ import { member, throwIfRefused } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { matches, newId } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
-import { AppError, invalid } from '../../errors.ts'
+import { AppError } from '../../errors.ts'
+import { requireContentSize } from '../../records/content-size.ts'
 import { keyset } from '../../records/page.ts'
 import { updateVersioned } from '../../records/rows.ts'
 import { slugify, uniqueSlug } from '../../text/text.ts'
@@ -91,7 +92,7 @@ export const create = write(
   'specs.create',
   specWriteRule,
   async (ctx, input: SpecCreate & { id?: string }): Promise<Spec> => {
-    checkContent(input.content)
+    requireContentSize(input.content, CONTENT_BYTES)
     const project = await findPlanningProject(ctx, input.projectId)
     await lockTeam(ctx, project.organizationId)
     const id = input.id ?? newId()
@@ -138,7 +139,7 @@ export const reviseSpec = write(
     ctx,
     { ref, message, baseVersion, ...patch }: SpecPatch & { ref: string },
   ): Promise<Spec & { made: boolean }> => {
-    if (patch.content !== undefined) checkContent(patch.content)
+    if (patch.content !== undefined) requireContentSize(patch.content, CONTENT_BYTES)
     const before = await findSpec(ctx, ref)
     await projects.requireWriter(ctx, before, 'Changing this spec')
     // Callers may send either field; if they send both, both have to match.
@@ -193,8 +194,4 @@ async function freeSlug(ctx: Ctx, organizationId: string, title: string): Promis
     .from(specs)
     .where(and(eq(specs.organizationId, organizationId), isLiveSpec, sql`${specs.slug} like ${`${base}%`}`))
   return uniqueSlug(base, new Set(rows.map((r) => r.slug)))
-}
-
-function checkContent(content: string): void {
-  if (Buffer.byteLength(content) > CONTENT_BYTES) throw invalid('/content', 'content exceeds 256 KiB.', 'too_long')
 }

@@ -20,7 +20,7 @@ import {
 import { Member } from '../organizations/schema.ts'
 import { ProjectActivity } from '../projects/schema.ts'
 
-export const Activity = object({ ...ProjectActivity.properties, projectId: nullable(id()), subjectId: nullable(id()) })
+const Activity = object({ ...ProjectActivity.properties, projectId: nullable(id()), subjectId: nullable(id()) })
 export const ActivityQuery = object({
   order: optional(oneOf(['asc', 'desc'], { description: 'Default: desc, newest first' })),
   limit: paging().limit,

@@ -18,13 +18,13 @@ import {
   title,
 } from '../../schema.ts'
 
-export const accesses = ['private', 'organization', 'public'] as const
+const accesses = ['private', 'organization', 'public'] as const
 export type Access = (typeof accesses)[number]
-export const states = ['pending', 'connecting', 'online', 'offline'] as const
+const states = ['pending', 'connecting', 'online', 'offline'] as const
 
 /** Part of a host name, where two hyphens separate the service from the tunnel. */
 const label = '^[a-z0-9]+(-[a-z0-9]+)*$'
-export const slug = text(30, { minLength: 1, pattern: label, example: 'build-1' })
+const slug = text(30, { minLength: 1, pattern: label, example: 'build-1' })
 const slugLike = text(30, { minLength: 1, pattern: label, example: 'web' })
 const name = title(100, { example: 'Build machine' })
 const labels = array(title(50, { example: 'linux' }), 20, { uniqueItems: true })

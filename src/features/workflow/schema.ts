@@ -35,7 +35,7 @@ const assigneeRef = text(254, {
   description: '`me`, a user id or e-mail, an agent id or slug',
 })
 
-export const Assignee = object({
+const Assignee = object({
   type: oneOf(['user', 'agent']),
   id: id(),
   name: text(100, { example: 'Ada Lovelace' }),

@@ -18,7 +18,7 @@ export interface CodeHostClient {
   invalidResponse(): AppError
 }
 
-export type Method = 'GET' | 'POST' | 'PUT'
+type Method = 'GET' | 'POST' | 'PUT'
 export interface HostResponse {
   status: number
   body: unknown

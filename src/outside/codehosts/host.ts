@@ -17,7 +17,7 @@ export interface Slug {
   name: string
 }
 
-export interface RepositoryFacts extends Omit<Hosted, 'provider'> {
+interface RepositoryFacts extends Omit<Hosted, 'provider'> {
   language: string | null
   topics: string[]
 }

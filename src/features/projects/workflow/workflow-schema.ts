@@ -30,7 +30,7 @@ const evidenceParts = ['summary', 'files', 'commits', 'pullRequests', 'tests', '
 const stateName = text(63, { pattern: '^[a-z][a-z0-9_]*$', example: 'in_progress' })
 export const gateName = text(63, { pattern: '^[a-z][a-z0-9_]*$', example: 'code_complete' })
 
-export const Gate = object({
+const Gate = object({
   name: gateName,
   needs: array(
     object({

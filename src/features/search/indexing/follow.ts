@@ -2,7 +2,8 @@ import { contextOf } from '../../../action.ts'
 import { system } from '../../../auth/actor.ts'
 import type { App } from '../../../services.ts'
 import { burstOf } from './burst.ts'
-import { catchUp, FRESH_PACE, followedEvents, PACE } from './indexing.ts'
+import { catchUp, followedEvents } from './indexing.ts'
+import { FRESH_PACE, PACE } from './pacing.ts'
 import { renewTexts } from './renewal.ts'
 
 /** Waits this long after the last change, so that a burst of changes is indexed together. */

@@ -2,7 +2,7 @@ import { type Ctx, read, write } from '../../../action.ts'
 import { machine } from '../../../auth/policy.ts'
 import { idList, vectorText } from '../../../db/columns.ts'
 import { vectorIndexes } from '../table.ts'
-import { type Pacing, runPaced } from './indexing.ts'
+import { type Pacing, runPaced } from './pacing.ts'
 import { decodeVector, forgetIndexes, isIndex, searchIndex, type VectorIndex } from './vector-index.ts'
 
 /** The highest `hnsw.ef_search` that is tried. */

@@ -16,7 +16,7 @@ import type { SearchName } from '../../../records/names.ts'
 import { LOWEST_ID } from '../../../records/sync.ts'
 import type { App } from '../../../services.ts'
 import { passages } from '../table.ts'
-import type { Burst } from './burst.ts'
+import { type Pacing, runPaced } from './pacing.ts'
 import { dropPassages, putPassages, type Searchable } from './passages.ts'
 import { hasOwner, isLive, loadRecords } from './source.ts'
 
@@ -63,7 +63,7 @@ export function followedEvents(
 type State = 'unknown' | 'behind' | 'waiting' | 'done'
 
 /** `waiting`: nothing is left to do, but a running transaction may still commit an event with a lower number. */
-export const indexState = read('search.state', machine, async (ctx, _: Record<string, never>): Promise<State> => {
+const indexState = read('search.state', machine, async (ctx, _: Record<string, never>): Promise<State> => {
   let from = await readPosition(ctx)
   if (!from || (await isForeignPosition(ctx.db, from))) return 'unknown'
   const types = new Set(followedEvents(ctx.app))
@@ -243,32 +243,6 @@ const indexThese = write(
   },
   { bookkeeping: true },
 )
-
-/** Uses at most a tenth of the database's time, because requests come first. */
-export const PACE = 9
-/**
- * Uses at most a quarter of it for recent changes, because their authors may search for them next; a tenth in a burst.
- */
-export const FRESH_PACE = 3
-
-/** `pace`: the pause after each step, as a multiple of the step's duration. */
-export interface Pacing {
-  signal?: AbortSignal
-  pace?: number
-  burst?: Burst
-}
-
-export async function runPaced<T>({ signal, pace = 0, burst }: Pacing, work: () => Promise<T>): Promise<T> {
-  const started = performance.now()
-  const done = await work()
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const pause = (performance.now() - started) * (burst?.isOn ? PACE : pace)
-  const timer = setTimeout(resolve, Math.min(2000, pause))
-  signal?.addEventListener('abort', () => resolve(), { once: true })
-  await promise
-  clearTimeout(timer)
-  return done
-}
 
 /** For changes that no single event names: a first start with old records, a plan, a moved or deleted project. */
 export const compareAllRecords = flow(

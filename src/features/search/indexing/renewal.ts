@@ -6,7 +6,7 @@ import { meta } from '../../../db/table.ts'
 import type { SearchName } from '../../../records/names.ts'
 import { LOWEST_ID } from '../../../records/sync.ts'
 import { passages } from '../table.ts'
-import { type Pacing, runPaced } from './indexing.ts'
+import { type Pacing, runPaced } from './pacing.ts'
 
 const KEY = 'search.texts'
 /** Raise it when search reads a kind differently than before, and name the affected records in `grown` of the kind. */

@@ -2,7 +2,7 @@
 import { Link } from '@tanstack/react-router'
 import { Check, CircleSlash } from 'lucide-react'
 import type { FeatureView } from '../../../features/workflow/schema.ts'
-import { capitalized, statusNames } from '../../words.ts'
+import { capitalize, statusNames } from '../../words.ts'
 import { currentEvidence } from './track.ts'
 import { humanizeName, words } from './words.ts'
 
@@ -96,7 +96,7 @@ function MissingItemRow({
             , {statusNames[task.status].toLowerCase()}
           </>
         ) : (
-          capitalized(missing.needs)
+          capitalize(missing.needs)
         )}
         <br />
         <span className="t12 soft mono">{waiting || task ? missing.next.command : missing.item}</span>

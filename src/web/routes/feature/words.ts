@@ -1,8 +1,8 @@
 import type { FeatureView } from '../../../features/workflow/schema.ts'
-import { capitalized, count } from '../../words.ts'
+import { capitalize, count } from '../../words.ts'
 
 /** `in_progress` is "In progress": states and gates have the names that the project's workflow gives them. */
-export const humanizeName = (name: string): string => capitalized(name.replaceAll('_', ' '))
+export const humanizeName = (name: string): string => capitalize(name.replaceAll('_', ' '))
 
 export const words = {
   kinds: { feature: 'Feature', bug: 'Bug', hotfix: 'Hotfix', chore: 'Chore', test: 'Test' } satisfies Record<

@@ -1,4 +1,4 @@
-import { capitalized } from '../../words.ts'
+import { capitalize } from '../../words.ts'
 
 export const words = {
   pages: 'Pages',
@@ -107,7 +107,7 @@ export const words = {
     public: 'public',
     fixed: (by: string) => `Set by ${by}; change it there.`,
     /** `siteName` is "Site name". */
-    fieldOf: (name: string) => capitalized(name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)),
+    fieldOf: (name: string) => capitalize(name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)),
     image: 'The picture of pages without a cover',
     list: 'Separated by commas.',
     secret: (last4: string | null) => (last4 ? `Set; it ends with ${last4}. Type to replace it.` : 'Not set.'),
