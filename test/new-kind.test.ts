@@ -8,7 +8,7 @@ describe('the files of `bun run new policy`', () => {
   test('have the plural in their paths, and names in every spelling', async () => {
     const files = await filesOfKind('policy')
     expect([...files.keys()]).toContain('src/features/policies/service.ts')
-    expect(files.get('src/features/policies/events.ts')).toContain("policyCreated = define('policy.created'")
+    expect(files.get('src/features/policies/events.ts')).toContain("policyCreated = defineEvent('policy.created'")
     expect(files.get('src/records/names.ts')).toContain("policy: { path: '/policies'")
     const fresh = [...files].filter(([path]) => path.includes('policies'))
     expect(fresh.filter(([, text]) => /bookmark/i.test(text))).toEqual([])

@@ -102,7 +102,7 @@ export const edits: readonly Edit[] = [
     file: 'src/features/manual/service.ts',
     list: 'import ',
     end: 'import ',
-    text: "import bookmarks from './pages/bookmarks.md' with { type: 'text' }\n",
+    text: "import bookmarks from './pages/knowledge/bookmarks.md' with { type: 'text' }\n",
   },
   {
     file: 'src/features/manual/service.ts',
@@ -111,7 +111,7 @@ export const edits: readonly Edit[] = [
     text: "  page('Knowledge', 'bookmarks', bookmarks, 'What bookmarks are, and how to use them'),\n",
   },
   {
-    file: 'src/features/manual/pages/sync.md',
+    file: 'src/features/manual/pages/run/sync.md',
     list: '| Entity |',
     end: '| comment ',
     text: '| bookmark | title, description (text); new: projectId |\n',
