@@ -69,15 +69,8 @@ export const edits: readonly Edit[] = [
     file: 'src/web/router/knowledge.ts',
     list: 'export const knowledge',
     end: '] as const',
-    text: `  pageWith(
-    '/bookmarks',
-    bookmarkSearch,
-    lazyPage(() => import('../routes/bookmarks/page.tsx'), 'BookmarksPage'),
-  ),
-  page(
-    '/bookmarks/$id',
-    lazyPage(() => import('../routes/bookmarks/record.tsx'), 'BookmarkPage'),
-  ),
+    text: `  pageWith('/bookmarks', bookmarkSearch, () => import('../routes/bookmarks/page.tsx'), 'BookmarksPage'),
+  page('/bookmarks/$id', () => import('../routes/bookmarks/record.tsx'), 'BookmarkPage'),
 `,
   },
   {
