@@ -1,7 +1,18 @@
 import { expect, test } from 'bun:test'
 import { markMissing } from '../../src/features/workflow/reopening.ts'
 import { member, person, sharedApp, systemCtx } from '../support/app.ts'
-import { call, evil, expectSound, inEachLook, newProject, newTask, signedIn, teamOf, type Visitor } from './support.ts'
+import {
+  call,
+  evil,
+  expectSound,
+  inEachLook,
+  newProject,
+  newTask,
+  signedIn,
+  teamOf,
+  thorough,
+  type Visitor,
+} from './support.ts'
 
 /** Features with their gates, decisions, specs and skills in a real browser. */
 const t = await sharedApp()
@@ -189,95 +200,103 @@ test('a decision is proposed, discussed, accepted, given an outcome and supersed
   await ada.leave(...ada.refused.filter((line) => line === `GET /api/skills/${skill.slug} 404`))
 }, 900_000)
 
-test('the pages of features, decisions, specs and skills show stored markup as text and pass axe', async () => {
-  const boss = await person(t)
-  const ada = await signedIn(t, boss.email)
-  const { slug } = await newProject(ada)
-  const task = await newTask(ada, slug, { title: evil })
-  const spec = await call<Made>(ada, 'POST', '/api/specs', {
-    title: evil,
-    content: evil,
-    message: evil,
-    projectId: slug,
-  })
-  await call(ada, 'PATCH', `/api/specs/${spec.id}`, { content: `${evil}\n\n${evil} more`, baseVersion: 1 })
-  const first = await newFeature(ada, slug, { title: evil })
-  const { id } = await newFeature(ada, slug, {
-    title: evil,
-    description: evil,
-    taskIds: [task.key],
-    specId: spec.id,
-    assignee: 'me',
-  })
-  await advance(ada, id)
-  const shown = { summary: evil, files: [evil], links: [`https://example.com/${encodeURIComponent(evil)}`] }
-  await advance(ada, id, shown)
-  await call(ada, 'PATCH', `/api/features/${id}`, { blockedBy: [first.id] })
-  const decision = { title: evil, decision: evil, rationale: evil, context: evil, projectId: slug }
-  const old = await call<Made>(ada, 'POST', '/api/decisions', {
-    ...decision,
-    alternatives: [{ option: evil, pros: evil, cons: evil }],
-    tags: [evil.slice(0, 50)],
-  })
-  await call(ada, 'POST', `/api/decisions/${old.id}/comments`, { body: evil })
-  await call(ada, 'PATCH', `/api/decisions/${old.id}`, { outcome: evil })
-  await call(ada, 'POST', '/api/decisions', { ...decision, supersedes: old.id })
-  const skill = await call<Made>(ada, 'POST', '/api/skills', {
-    name: evil.slice(0, 100),
-    description: evil,
-    content: evil,
-    tags: [evil.slice(0, 50)],
-  })
-  await inEachLook(ada, async () => {
+thorough(
+  'the pages of features, decisions, specs and skills show stored markup as text and pass axe',
+  async () => {
+    const boss = await person(t)
+    const ada = await signedIn(t, boss.email)
+    const { slug } = await newProject(ada)
+    const task = await newTask(ada, slug, { title: evil })
+    const spec = await call<Made>(ada, 'POST', '/api/specs', {
+      title: evil,
+      content: evil,
+      message: evil,
+      projectId: slug,
+    })
+    await call(ada, 'PATCH', `/api/specs/${spec.id}`, { content: `${evil}\n\n${evil} more`, baseVersion: 1 })
+    const first = await newFeature(ada, slug, { title: evil })
+    const { id } = await newFeature(ada, slug, {
+      title: evil,
+      description: evil,
+      taskIds: [task.key],
+      specId: spec.id,
+      assignee: 'me',
+    })
+    await advance(ada, id)
+    const shown = { summary: evil, files: [evil], links: [`https://example.com/${encodeURIComponent(evil)}`] }
+    await advance(ada, id, shown)
+    await call(ada, 'PATCH', `/api/features/${id}`, { blockedBy: [first.id] })
+    const decision = { title: evil, decision: evil, rationale: evil, context: evil, projectId: slug }
+    const old = await call<Made>(ada, 'POST', '/api/decisions', {
+      ...decision,
+      alternatives: [{ option: evil, pros: evil, cons: evil }],
+      tags: [evil.slice(0, 50)],
+    })
+    await call(ada, 'POST', `/api/decisions/${old.id}/comments`, { body: evil })
+    await call(ada, 'PATCH', `/api/decisions/${old.id}`, { outcome: evil })
+    await call(ada, 'POST', '/api/decisions', { ...decision, supersedes: old.id })
+    const skill = await call<Made>(ada, 'POST', '/api/skills', {
+      name: evil.slice(0, 100),
+      description: evil,
+      content: evil,
+      tags: [evil.slice(0, 50)],
+    })
+    await inEachLook(ada, async () => {
+      for (const [path, there] of [
+        [`/projects/${slug}/features`, '.tcard'],
+        [`/projects/${slug}/features?status=todo`, '.recrow'],
+        [`/features/${id}`, '.evitems'],
+        ['/decisions', '.recrow'],
+        [`/decisions/${old.id}`, '.msg'],
+        ['/specs', '.recrow'],
+        [`/specs/${spec.id}`, '.vers:has(li:nth-child(2)) summary'],
+        [`/specs/${spec.id}?from=1&to=2`, '.sdiff'],
+        ['/skills', '.recrow'],
+        [`/skills/${skill.id}`, '.callof'],
+      ] as const)
+        await expectSound(ada, path, `main ${there}`)
+    })
+    await ada.leave()
+  },
+  900_000,
+)
+
+thorough(
+  'a viewer can read features, decisions, specs and skills, and sees no control that the server would refuse',
+  async () => {
+    const boss = await person(t)
+    const viewer = await member(t, boss, 'viewer', 'Vera')
+    const ada = await signedIn(t, boss.email)
+    const { slug } = await newProject(ada)
+    const { id } = await newFeature(ada, slug, { title: 'Read only' })
+    await advance(ada, id)
+    await advance(ada, id, { summary: 'Pages come from the store', files: ['src/store.ts'] })
+    const decision = { title: 'Read only', decision: 'Nothing changes.', status: 'proposed', projectId: slug }
+    const made = await call<Made>(ada, 'POST', '/api/decisions', decision)
+    const spec = await call<Made>(ada, 'POST', '/api/specs', { title: 'Read only', content: 'Text', projectId: slug })
+    const skill = await call<Made>(ada, 'POST', '/api/skills', { name: 'Read only', content: 'Text' })
+    const team = await teamOf(ada)
+    await ada.context.close()
+    const vera = await signedIn(t, viewer.email)
     for (const [path, there] of [
       [`/projects/${slug}/features`, '.tcard'],
-      [`/projects/${slug}/features?status=todo`, '.recrow'],
       [`/features/${id}`, '.evitems'],
       ['/decisions', '.recrow'],
-      [`/decisions/${old.id}`, '.msg'],
+      [`/decisions/${made.id}`, '.md'],
       ['/specs', '.recrow'],
-      [`/specs/${spec.id}`, '.vers:has(li:nth-child(2)) summary'],
-      [`/specs/${spec.id}?from=1&to=2`, '.sdiff'],
+      [`/specs/${spec.id}`, '.vers'],
       ['/skills', '.recrow'],
       [`/skills/${skill.id}`, '.callof'],
-    ] as const)
-      await expectSound(ada, path, `main ${there}`)
-  })
-  await ada.leave()
-}, 900_000)
-
-test('a viewer can read features, decisions, specs and skills, and sees no control that the server would refuse', async () => {
-  const boss = await person(t)
-  const viewer = await member(t, boss, 'viewer', 'Vera')
-  const ada = await signedIn(t, boss.email)
-  const { slug } = await newProject(ada)
-  const { id } = await newFeature(ada, slug, { title: 'Read only' })
-  await advance(ada, id)
-  await advance(ada, id, { summary: 'Pages come from the store', files: ['src/store.ts'] })
-  const decision = { title: 'Read only', decision: 'Nothing changes.', status: 'proposed', projectId: slug }
-  const made = await call<Made>(ada, 'POST', '/api/decisions', decision)
-  const spec = await call<Made>(ada, 'POST', '/api/specs', { title: 'Read only', content: 'Text', projectId: slug })
-  const skill = await call<Made>(ada, 'POST', '/api/skills', { name: 'Read only', content: 'Text' })
-  const team = await teamOf(ada)
-  await ada.context.close()
-  const vera = await signedIn(t, viewer.email)
-  for (const [path, there] of [
-    [`/projects/${slug}/features`, '.tcard'],
-    [`/features/${id}`, '.evitems'],
-    ['/decisions', '.recrow'],
-    [`/decisions/${made.id}`, '.md'],
-    ['/specs', '.recrow'],
-    [`/specs/${spec.id}`, '.vers'],
-    ['/skills', '.recrow'],
-    [`/skills/${skill.id}`, '.callof'],
-  ] as const) {
-    await vera.goto(`${path}?team=${team}`)
-    await vera.page.locator(`main ${there}`).first().waitFor()
-    const controls = vera.page.locator('main').getByRole('button', {
-      name: /^(New|Log|Advance|Override|Verify|More|Add|Edit|Accept|Set|Sup|Delete|Comment|Available to:|Status:)/,
-    })
-    expect({ path, controls: await controls.allTextContents() }).toEqual({ path, controls: [] })
-    expect(await vera.page.locator('main textarea').count()).toBe(0)
-  }
-  await vera.leave()
-}, 900_000)
+    ] as const) {
+      await vera.goto(`${path}?team=${team}`)
+      await vera.page.locator(`main ${there}`).first().waitFor()
+      const controls = vera.page.locator('main').getByRole('button', {
+        name: /^(New|Log|Advance|Override|Verify|More|Add|Edit|Accept|Set|Sup|Delete|Comment|Available to:|Status:)/,
+      })
+      expect({ path, controls: await controls.allTextContents() }).toEqual({ path, controls: [] })
+      expect(await vera.page.locator('main textarea').count()).toBe(0)
+    }
+    await vera.leave()
+  },
+  900_000,
+)

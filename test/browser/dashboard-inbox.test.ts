@@ -1,7 +1,18 @@
 import { expect, test } from 'bun:test'
 import { member, type Person, person, sharedApp } from '../support/app.ts'
 import { until } from '../support/until.ts'
-import { call, evil, expectSound, inEachLook, newProject, newTask, signedIn, teamOf, type Visitor } from './support.ts'
+import {
+  call,
+  evil,
+  expectSound,
+  inEachLook,
+  newProject,
+  newTask,
+  signedIn,
+  teamOf,
+  thorough,
+  type Visitor,
+} from './support.ts'
 
 /** The inbox, home, the feed and reports in a real browser. */
 const t = await sharedApp()
@@ -147,25 +158,29 @@ test('the inbox shows stored markup as text, passes axe, and holds new notificat
   await ada.leave()
 }, 300_000)
 
-test('a viewer can read and mark notifications and report a problem, but not answer', async () => {
-  const boss = await person(t)
-  const guest = await member(t, boss, 'viewer', 'Vera')
-  const ada = await signedIn(t, boss.email)
-  const { slug } = await newProject(ada)
-  const task = await newTask(ada, slug, { title: 'Read only' })
-  const vera = await signedIn(t, guest.email)
-  const { handle } = await call<{ handle: string }>(vera, 'GET', '/api/auth/me')
-  await call(ada, 'POST', `/api/tasks/${task.id}/comments`, { body: `@${handle} have a look` })
-  await vera.goto(`/inbox?team=${await teamOf(ada)}`)
-  await vera.page.locator('.inp').getByText('have a look').waitFor()
-  for (const name of ['Comment', 'Answer', 'Take over']) expect(await vera.button(name).count()).toBe(0)
-  await vera.page.keyboard.press('e')
-  await expectNeeds(vera, 0)
-  await vera.goto('/issues?new=1')
-  await vera.page.getByLabel('What is wrong').fill('The list is empty')
-  await vera.page.getByLabel(/What did you do/).fill('I searched.')
-  await vera.button('Send').click()
-  await vera.page.getByRole('heading', { name: 'The list is empty' }).waitFor()
-  await ada.context.close()
-  await vera.leave()
-}, 300_000)
+thorough(
+  'a viewer can read and mark notifications and report a problem, but not answer',
+  async () => {
+    const boss = await person(t)
+    const guest = await member(t, boss, 'viewer', 'Vera')
+    const ada = await signedIn(t, boss.email)
+    const { slug } = await newProject(ada)
+    const task = await newTask(ada, slug, { title: 'Read only' })
+    const vera = await signedIn(t, guest.email)
+    const { handle } = await call<{ handle: string }>(vera, 'GET', '/api/auth/me')
+    await call(ada, 'POST', `/api/tasks/${task.id}/comments`, { body: `@${handle} have a look` })
+    await vera.goto(`/inbox?team=${await teamOf(ada)}`)
+    await vera.page.locator('.inp').getByText('have a look').waitFor()
+    for (const name of ['Comment', 'Answer', 'Take over']) expect(await vera.button(name).count()).toBe(0)
+    await vera.page.keyboard.press('e')
+    await expectNeeds(vera, 0)
+    await vera.goto('/issues?new=1')
+    await vera.page.getByLabel('What is wrong').fill('The list is empty')
+    await vera.page.getByLabel(/What did you do/).fill('I searched.')
+    await vera.button('Send').click()
+    await vera.page.getByRole('heading', { name: 'The list is empty' }).waitFor()
+    await ada.context.close()
+    await vera.leave()
+  },
+  300_000,
+)

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { flavours, textOf as nastyText } from '../contract/nasty-values.ts'
 import { member, person, sharedApp } from '../support/app.ts'
 import { until } from '../support/until.ts'
-import { call, evil, expectSound, inEachLook, newProject, signedIn, teamOf, type Visitor } from './support.ts'
+import { call, evil, expectSound, inEachLook, newProject, signedIn, teamOf, thorough, type Visitor } from './support.ts'
 
 /** Notes and memories in a real browser: writing, two who write at once, and who may do what. */
 const t = await sharedApp()
@@ -122,43 +122,51 @@ test('memories are superseded, expired, and cleared after typing the name of the
   await ada.leave()
 }, 300_000)
 
-test('the pages of notes and memories show stored markup as text and pass axe', async () => {
-  const boss = await person(t)
-  const ada = await signedIn(t, boss.email)
-  const project = await newProject(ada)
-  const text = `${evil}\n\n![far away](https://example.com/x.png) [[${evil.slice(0, 30)}]]`
-  const note = await newNote(ada, { title: evil, content: text, tags: [evil.slice(0, 40)] })
-  const memory = await call<Made>(ada, 'POST', '/api/memories', {
-    ...{ scope: 'project', scopeId: project.id, title: evil, content: text, tags: [evil.slice(0, 40)] },
-    source: evil,
-  })
-  await inEachLook(ada, async () => {
-    await expectSound(ada, '/notes', 'main .li')
-    await expectSound(ada, `/notes/${note.id}`, 'main .prose')
-    await expectSound(ada, `/notes/${note.id}?edit=true`, 'main .editor')
-    await expectSound(ada, '/memories', 'main .li')
-    await expectSound(ada, `/memories/${memory.id}`, 'main .prose')
-  })
-  await ada.leave()
-}, 300_000)
+thorough(
+  'the pages of notes and memories show stored markup as text and pass axe',
+  async () => {
+    const boss = await person(t)
+    const ada = await signedIn(t, boss.email)
+    const project = await newProject(ada)
+    const text = `${evil}\n\n![far away](https://example.com/x.png) [[${evil.slice(0, 30)}]]`
+    const note = await newNote(ada, { title: evil, content: text, tags: [evil.slice(0, 40)] })
+    const memory = await call<Made>(ada, 'POST', '/api/memories', {
+      ...{ scope: 'project', scopeId: project.id, title: evil, content: text, tags: [evil.slice(0, 40)] },
+      source: evil,
+    })
+    await inEachLook(ada, async () => {
+      await expectSound(ada, '/notes', 'main .li')
+      await expectSound(ada, `/notes/${note.id}`, 'main .prose')
+      await expectSound(ada, `/notes/${note.id}?edit=true`, 'main .editor')
+      await expectSound(ada, '/memories', 'main .li')
+      await expectSound(ada, `/memories/${memory.id}`, 'main .prose')
+    })
+    await ada.leave()
+  },
+  300_000,
+)
 
-test('a viewer sees no control of notes and memories that the server would refuse', async () => {
-  const boss = await person(t)
-  const viewer = await member(t, boss, 'viewer', 'Vera')
-  const ada = await signedIn(t, boss.email)
-  const { id } = await newNote(ada, { title: 'Read only', content: 'As it is.' })
-  const vera = await signedIn(t, viewer.email)
-  const team = await teamOf(ada)
-  await vera.goto(`/notes/${id}?team=${team}`)
-  await vera.page.locator('.prose').waitFor()
-  for (const name of ['Edit', 'Publish', 'Delete', 'Pin to the top', 'Edit the title'])
-    expect(await vera.page.getByRole('button', { name }).count()).toBe(0)
-  await vera.goto(`/notes?team=${team}`)
-  await vera.page.getByRole('link', { name: 'Read only' }).waitFor()
-  expect(await vera.page.getByRole('button', { name: 'New note' }).count()).toBe(0)
-  await ada.context.close()
-  await vera.leave()
-}, 300_000)
+thorough(
+  'a viewer sees no control of notes and memories that the server would refuse',
+  async () => {
+    const boss = await person(t)
+    const viewer = await member(t, boss, 'viewer', 'Vera')
+    const ada = await signedIn(t, boss.email)
+    const { id } = await newNote(ada, { title: 'Read only', content: 'As it is.' })
+    const vera = await signedIn(t, viewer.email)
+    const team = await teamOf(ada)
+    await vera.goto(`/notes/${id}?team=${team}`)
+    await vera.page.locator('.prose').waitFor()
+    for (const name of ['Edit', 'Publish', 'Delete', 'Pin to the top', 'Edit the title'])
+      expect(await vera.page.getByRole('button', { name }).count()).toBe(0)
+    await vera.goto(`/notes?team=${team}`)
+    await vera.page.getByRole('link', { name: 'Read only' }).waitFor()
+    expect(await vera.page.getByRole('button', { name: 'New note' }).count()).toBe(0)
+    await ada.context.close()
+    await vera.leave()
+  },
+  300_000,
+)
 
 test('a note that is slow to parse is shown without freezing the page', async () => {
   const boss = await person(t)

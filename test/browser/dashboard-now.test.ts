@@ -5,7 +5,18 @@ import type { Timeline } from '../../src/features/sessions/timeline-schema.ts'
 import { tasks } from '../../src/features/tasks/table.ts'
 import { type McpClient, ways } from '../mcp/support.ts'
 import { mcpToken, member, type Person, person, sharedApp } from '../support/app.ts'
-import { call, evil, expectSound, inEachLook, type Made, newProject, newTask, signedIn, teamOf } from './support.ts'
+import {
+  call,
+  evil,
+  expectSound,
+  inEachLook,
+  type Made,
+  newProject,
+  newTask,
+  signedIn,
+  teamOf,
+  thorough,
+} from './support.ts'
 
 /** Who holds what, and replays of sessions, in a real browser. */
 const t = await sharedApp()
@@ -84,24 +95,28 @@ test('an agent that claims a task and stalls is taken over, and its session can 
   await ada.leave()
 }, 300_000)
 
-test('the Now and session pages show stored markup as text and pass axe', async () => {
-  const boss = await person(t)
-  const viewer = await member(t, boss, 'viewer', 'Vera')
-  const ada = await signedIn(t, boss.email)
-  const { slug } = await newProject(ada)
-  const task = await newTask(ada, slug, { title: evil })
-  await works(boss, task, evil)
-  const { items } = await call<{ items: { id: string }[] }>(ada, 'GET', '/api/sessions')
-  await inEachLook(ada, async () => {
-    await expectSound(ada, '/now', 'main .lane')
-    await expectSound(ada, '/sessions', 'main .prow')
-    await expectSound(ada, `/sessions/${items[0]?.id}`, 'main .rv')
-  })
-  const vera = await signedIn(t, viewer.email)
-  await vera.goto(`/now?team=${await teamOf(ada)}`)
-  await vera.page.locator('main .lane').first().waitFor()
-  for (const name of ['Take over', 'Release', 'Ask the agent'])
-    expect(await vera.page.getByRole('button', { name }).count()).toBe(0)
-  await vera.leave()
-  await ada.leave()
-}, 300_000)
+thorough(
+  'the Now and session pages show stored markup as text and pass axe',
+  async () => {
+    const boss = await person(t)
+    const viewer = await member(t, boss, 'viewer', 'Vera')
+    const ada = await signedIn(t, boss.email)
+    const { slug } = await newProject(ada)
+    const task = await newTask(ada, slug, { title: evil })
+    await works(boss, task, evil)
+    const { items } = await call<{ items: { id: string }[] }>(ada, 'GET', '/api/sessions')
+    await inEachLook(ada, async () => {
+      await expectSound(ada, '/now', 'main .lane')
+      await expectSound(ada, '/sessions', 'main .prow')
+      await expectSound(ada, `/sessions/${items[0]?.id}`, 'main .rv')
+    })
+    const vera = await signedIn(t, viewer.email)
+    await vera.goto(`/now?team=${await teamOf(ada)}`)
+    await vera.page.locator('main .lane').first().waitFor()
+    for (const name of ['Take over', 'Release', 'Ask the agent'])
+      expect(await vera.page.getByRole('button', { name }).count()).toBe(0)
+    await vera.leave()
+    await ada.leave()
+  },
+  300_000,
+)

@@ -10,6 +10,7 @@ import {
   newTask,
   signedIn,
   teamOf,
+  thorough,
   type Visitor,
 } from './support.ts'
 
@@ -120,73 +121,81 @@ test('a plan is written, ordered, renamed, deleted and restored by keyboard; its
 /** What would change something. The names begin so. */
 const writing = /^(New|Add|Create|Complete|Claim|Delete|Actions for|Paste|Share|Settings|Comment|Remove|Edit|Save)/
 
-test('a viewer, and anyone in an archived project, can read everything and sees no control', async () => {
-  const boss = await person(t)
-  const viewer = await member(t, boss, 'viewer', 'Vera')
-  const ada = await signedIn(t, boss.email)
-  const { slug, key, id } = await newProject(ada)
-  const { epic, story } = await planned(ada, slug, 'Offline first')
-  await newTask(ada, slug, { title: 'Block store', storyId: story.id, acceptance: ['One size'] })
-  const team = await teamOf(ada)
-  const pages = [
-    [`/projects/${slug}`, '.epic'],
-    [`/projects/${slug}/tasks`, '.tcard'],
-    [`/projects/${slug}/plan?open=${key}-1`, '.panel .txt'],
-    [`/projects/${slug}/epics/${epic.id}/stories/${story.id}`, '.trow[aria-selected=true]'],
-    [`/tasks/${key}-1`, '.txt'],
-  ] as const
-  const expectNone = async (who: Visitor, also: readonly string[] = []) => {
-    for (const [path, there] of pages) {
-      await who.goto(`${path}${path.includes('?') ? '&' : '?'}team=${team}`)
-      await who.page.locator(`main ${there}`).first().waitFor()
-      const names = await who.page.locator('main').getByRole('button', { name: writing }).allTextContents()
-      expect({ path, names: names.filter((name) => !also.includes(name)) }).toEqual({ path, names: [] })
-      const fields = who.page.locator('main').locator('textarea, input:not([type=search], [type=range])')
-      expect({ path, fields: await fields.count() }).toEqual({ path, fields: 0 })
-    }
-  }
-  const vera = await signedIn(t, viewer.email)
-  await expectNone(vera)
-  // Keys do not do what the page does not offer.
-  await vera.goto(`/projects/${slug}/plan?team=${team}`)
-  await row(vera, /Block store/).focus()
-  for (const keys of ['F2', 'Delete', 'Alt+ArrowUp', 'c']) await vera.page.keyboard.press(keys)
-  expect(await vera.page.getByRole('textbox').count()).toBe(0)
-  await vera.leave()
-
-  await ada.goto(`/projects/${slug}`)
-  await ada.button('Settings').click()
-  await ada.page.getByRole('dialog').getByRole('button', { name: 'Archive' }).click()
-  await ada.see('This project is archived and read-only.')
-  const { can } = await call<{ can: Record<string, unknown> }>(ada, 'GET', `/api/projects/${id}`)
-  expect(can.write).not.toBe(true)
-  // Whoever may take it out of the archive finds the way to do so.
-  await expectNone(ada, ['', 'Share'])
-  await ada.leave()
-}, 300_000)
-
-test('the pages of projects, epics and stories show stored markup as text and pass axe', async () => {
-  const boss = await person(t)
-  const ada = await signedIn(t, boss.email)
-  const { slug, key, id } = await newProject(ada, `Lantern ${evil.slice(0, 60)}`)
-  await call(ada, 'PUT', `/api/projects/${id}`, { description: evil })
-  const { epic, story } = await planned(ada, slug, evil)
-  await newTask(ada, slug, { title: evil, storyId: story.id, estimate: 3, assignee: 'me' })
-  await call(ada, 'POST', '/api/decisions', { title: evil, decision: evil, projectId: slug })
-  await call(ada, 'POST', `/api/projects/${slug}/features`, { title: evil })
-  await call(ada, 'POST', '/api/activities', { type: 'deploy', description: evil, projectId: id })
-  await inEachLook(ada, async () => {
-    for (const [path, there] of [
-      [`/projects/${slug}`, '.brief summary'],
-      [`/projects/${slug}/plan`, '.trow'],
+thorough(
+  'a viewer, and anyone in an archived project, can read everything and sees no control',
+  async () => {
+    const boss = await person(t)
+    const viewer = await member(t, boss, 'viewer', 'Vera')
+    const ada = await signedIn(t, boss.email)
+    const { slug, key, id } = await newProject(ada)
+    const { epic, story } = await planned(ada, slug, 'Offline first')
+    await newTask(ada, slug, { title: 'Block store', storyId: story.id, acceptance: ['One size'] })
+    const team = await teamOf(ada)
+    const pages = [
+      [`/projects/${slug}`, '.epic'],
+      [`/projects/${slug}/tasks`, '.tcard'],
       [`/projects/${slug}/plan?open=${key}-1`, '.panel .txt'],
-      [`/projects/${slug}/epics/${epic.id}`, '.trow[aria-selected=true]'],
       [`/projects/${slug}/epics/${epic.id}/stories/${story.id}`, '.trow[aria-selected=true]'],
-    ] as const)
-      await expectSound(ada, path, `main ${there}`)
+      [`/tasks/${key}-1`, '.txt'],
+    ] as const
+    const expectNone = async (who: Visitor, also: readonly string[] = []) => {
+      for (const [path, there] of pages) {
+        await who.goto(`${path}${path.includes('?') ? '&' : '?'}team=${team}`)
+        await who.page.locator(`main ${there}`).first().waitFor()
+        const names = await who.page.locator('main').getByRole('button', { name: writing }).allTextContents()
+        expect({ path, names: names.filter((name) => !also.includes(name)) }).toEqual({ path, names: [] })
+        const fields = who.page.locator('main').locator('textarea, input:not([type=search], [type=range])')
+        expect({ path, fields: await fields.count() }).toEqual({ path, fields: 0 })
+      }
+    }
+    const vera = await signedIn(t, viewer.email)
+    await expectNone(vera)
+    // Keys do not do what the page does not offer.
+    await vera.goto(`/projects/${slug}/plan?team=${team}`)
+    await row(vera, /Block store/).focus()
+    for (const keys of ['F2', 'Delete', 'Alt+ArrowUp', 'c']) await vera.page.keyboard.press(keys)
+    expect(await vera.page.getByRole('textbox').count()).toBe(0)
+    await vera.leave()
+
     await ada.goto(`/projects/${slug}`)
-    await ada.page.locator('main .brief summary').first().click()
-    expect(await ada.page.locator('#root').locator('img[src=x], script').count()).toBe(0)
-  })
-  await ada.leave()
-}, 300_000)
+    await ada.button('Settings').click()
+    await ada.page.getByRole('dialog').getByRole('button', { name: 'Archive' }).click()
+    await ada.see('This project is archived and read-only.')
+    const { can } = await call<{ can: Record<string, unknown> }>(ada, 'GET', `/api/projects/${id}`)
+    expect(can.write).not.toBe(true)
+    // Whoever may take it out of the archive finds the way to do so.
+    await expectNone(ada, ['', 'Share'])
+    await ada.leave()
+  },
+  300_000,
+)
+
+thorough(
+  'the pages of projects, epics and stories show stored markup as text and pass axe',
+  async () => {
+    const boss = await person(t)
+    const ada = await signedIn(t, boss.email)
+    const { slug, key, id } = await newProject(ada, `Lantern ${evil.slice(0, 60)}`)
+    await call(ada, 'PUT', `/api/projects/${id}`, { description: evil })
+    const { epic, story } = await planned(ada, slug, evil)
+    await newTask(ada, slug, { title: evil, storyId: story.id, estimate: 3, assignee: 'me' })
+    await call(ada, 'POST', '/api/decisions', { title: evil, decision: evil, projectId: slug })
+    await call(ada, 'POST', `/api/projects/${slug}/features`, { title: evil })
+    await call(ada, 'POST', '/api/activities', { type: 'deploy', description: evil, projectId: id })
+    await inEachLook(ada, async () => {
+      for (const [path, there] of [
+        [`/projects/${slug}`, '.brief summary'],
+        [`/projects/${slug}/plan`, '.trow'],
+        [`/projects/${slug}/plan?open=${key}-1`, '.panel .txt'],
+        [`/projects/${slug}/epics/${epic.id}`, '.trow[aria-selected=true]'],
+        [`/projects/${slug}/epics/${epic.id}/stories/${story.id}`, '.trow[aria-selected=true]'],
+      ] as const)
+        await expectSound(ada, path, `main ${there}`)
+      await ada.goto(`/projects/${slug}`)
+      await ada.page.locator('main .brief summary').first().click()
+      expect(await ada.page.locator('#root').locator('img[src=x], script').count()).toBe(0)
+    })
+    await ada.leave()
+  },
+  300_000,
+)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { newId } from '../../src/db/columns.ts'
 import { TestClock } from '../features/support.ts'
 import { logged, PASSWORD, type TestApp, testApp, unique } from '../support/app.ts'
-import { call, evil, expectSound, inEachLook, isLive, looks, type Made, Visitor } from './support.ts'
+import { call, evil, expectSound, inEachLook, isLive, looks, type Made, thorough, Visitor } from './support.ts'
 
 /** The settings of an account in a real browser, with a clock that can be moved. */
 const clock = new TestClock()
@@ -115,11 +115,15 @@ test('sync conflicts are shown side by side and resolved with the value of the s
   }
 }, 300_000)
 
-test('every settings page shows stored markup as text and passes axe', async () => {
-  const pages = 'profile security passkeys sessions keys accounts integrations preferences notifications data'
-  const { ada } = await registered({}, evil.slice(0, 90))
-  await inEachLook(ada, async () => {
-    for (const page of pages.split(' ')) await expectSound(ada, `/settings/${page}`, '.setpage h1')
-  })
-  await ada.leave()
-}, 300_000)
+thorough(
+  'every settings page shows stored markup as text and passes axe',
+  async () => {
+    const pages = 'profile security passkeys sessions keys accounts integrations preferences notifications data'
+    const { ada } = await registered({}, evil.slice(0, 90))
+    await inEachLook(ada, async () => {
+      for (const page of pages.split(' ')) await expectSound(ada, `/settings/${page}`, '.setpage h1')
+    })
+    await ada.leave()
+  },
+  300_000,
+)

@@ -3,7 +3,18 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import type { Locator } from 'playwright-core'
 import { tools } from '../../src/all-features.ts'
 import { logged, member, PASSWORD, person, sharedApp, unique } from '../support/app.ts'
-import { call, evil, expectSound, fresh, inEachLook, type Made, signedIn, teamOf, Visitor } from './support.ts'
+import {
+  call,
+  evil,
+  expectSound,
+  fresh,
+  inEachLook,
+  type Made,
+  signedIn,
+  teamOf,
+  thorough,
+  Visitor,
+} from './support.ts'
 
 /** From a stranger's first visit to an agent that plans; and who may do what with agents and tokens. */
 const t = await sharedApp()
@@ -126,45 +137,53 @@ test('a token and an API key are limited to the chosen projects, and their lists
   await ada.leave()
 }, 300_000)
 
-test('the pages of tokens and agents show stored markup as text and pass axe', async () => {
-  const boss = await person(t)
-  const ada = await signedIn(t, boss.email)
-  const agent = await call<Made>(ada, 'POST', '/api/agents', {
-    name: evil,
-    role: evil,
-    persona: evil,
-    systemPrompt: evil,
-    model: evil.slice(0, 90),
-  })
-  await call(ada, 'POST', '/api/mcp-tokens', {
-    name: evil,
-    organizationId: boss.organizationId,
-    agentId: agent.id,
-  })
-  await inEachLook(ada, async () => {
-    await expectSound(ada, '/tokens', 'main tbody tr')
-    await expectSound(ada, '/agents', 'main .prow')
-    await expectSound(ada, `/agents/${agent.slug}`, 'main .facts')
-    await expectSound(ada, '/team', 'main tbody tr')
-    await expectSound(ada, '/welcome?step=token', 'main form')
-  })
-  await ada.leave()
-}, 300_000)
+thorough(
+  'the pages of tokens and agents show stored markup as text and pass axe',
+  async () => {
+    const boss = await person(t)
+    const ada = await signedIn(t, boss.email)
+    const agent = await call<Made>(ada, 'POST', '/api/agents', {
+      name: evil,
+      role: evil,
+      persona: evil,
+      systemPrompt: evil,
+      model: evil.slice(0, 90),
+    })
+    await call(ada, 'POST', '/api/mcp-tokens', {
+      name: evil,
+      organizationId: boss.organizationId,
+      agentId: agent.id,
+    })
+    await inEachLook(ada, async () => {
+      await expectSound(ada, '/tokens', 'main tbody tr')
+      await expectSound(ada, '/agents', 'main .prow')
+      await expectSound(ada, `/agents/${agent.slug}`, 'main .facts')
+      await expectSound(ada, '/team', 'main tbody tr')
+      await expectSound(ada, '/welcome?step=token', 'main form')
+    })
+    await ada.leave()
+  },
+  300_000,
+)
 
-test('a viewer sees no control of tokens and agents that the server would refuse', async () => {
-  const boss = await person(t)
-  const viewer = await member(t, boss, 'viewer', 'Vera')
-  const ada = await signedIn(t, boss.email)
-  const agent = await call<Made>(ada, 'POST', '/api/agents', { name: 'Reviewer' })
-  const team = await teamOf(ada)
-  await ada.goto(`/agents/${agent.slug}`)
-  await ada.button('Archive').click()
-  await ada.button('Unarchive').click()
-  await ada.button('Archive').waitFor()
-  const vera = await signedIn(t, viewer.email)
-  await vera.goto(`/agents/${agent.slug}?team=${team}`)
-  await vera.page.getByRole('heading', { name: 'Reviewer' }).waitFor()
-  for (const name of ['Edit', 'Archive']) expect(await vera.button(name).count()).toBe(0)
-  await ada.leave()
-  await vera.leave()
-}, 300_000)
+thorough(
+  'a viewer sees no control of tokens and agents that the server would refuse',
+  async () => {
+    const boss = await person(t)
+    const viewer = await member(t, boss, 'viewer', 'Vera')
+    const ada = await signedIn(t, boss.email)
+    const agent = await call<Made>(ada, 'POST', '/api/agents', { name: 'Reviewer' })
+    const team = await teamOf(ada)
+    await ada.goto(`/agents/${agent.slug}`)
+    await ada.button('Archive').click()
+    await ada.button('Unarchive').click()
+    await ada.button('Archive').waitFor()
+    const vera = await signedIn(t, viewer.email)
+    await vera.goto(`/agents/${agent.slug}?team=${team}`)
+    await vera.page.getByRole('heading', { name: 'Reviewer' }).waitFor()
+    for (const name of ['Edit', 'Archive']) expect(await vera.button(name).count()).toBe(0)
+    await ada.leave()
+    await vera.leave()
+  },
+  300_000,
+)

@@ -3,7 +3,17 @@ import { join } from 'node:path'
 import { paths } from '../../src/paths.ts'
 import { logged, member, person, sharedApp } from '../support/app.ts'
 import { until } from '../support/until.ts'
-import { call, evil, expectSound, inEachLook, newProject, newTask, signedIn as open, Visitor } from './support.ts'
+import {
+  call,
+  evil,
+  expectSound,
+  inEachLook,
+  newProject,
+  newTask,
+  signedIn as open,
+  thorough,
+  Visitor,
+} from './support.ts'
 
 /** The dashboard in a real browser: the board, the list, a task, and who may do what there. */
 const t = await sharedApp()
@@ -67,50 +77,58 @@ test('a move that the server refuses is undone, and the reason is shown', async 
   await ada.leave(`PATCH /api/tasks/${second.id} 409`)
 }, 300_000)
 
-test('the pages of projects and tasks show stored markup as text and pass axe', async () => {
-  const boss = await person(t)
-  const ada = await signedIn(boss.email)
-  const { slug } = await newProject(ada)
-  const task = await newTask(ada, slug, {
-    title: evil,
-    description: `${evil}\n\n![far away](https://example.com/x.png)`,
-    labels: [evil.slice(0, 40)],
-    acceptance: [evil],
-    dueAt: '2020-01-01',
-    assignee: 'me',
-  })
-  await call(ada, 'POST', `/api/tasks/${task.key}/comments`, { body: evil })
-  await inEachLook(ada, async () => {
-    for (const [path, there] of [
-      ['/projects', '.prow'],
-      [`/projects/${slug}/tasks`, '.tcard'],
-      [`/projects/${slug}/tasks?view=list`, '.li'],
-      [`/projects/${slug}/tasks?open=${task.key}`, '.msg'],
-      [`/tasks/${task.key}`, '.msg'],
-    ] as const) {
-      await expectSound(ada, path, `main ${there}`)
-      expect(await ada.page.locator('main img').count()).toBe(0)
-    }
-  })
-  await ada.leave()
-}, 300_000)
+thorough(
+  'the pages of projects and tasks show stored markup as text and pass axe',
+  async () => {
+    const boss = await person(t)
+    const ada = await signedIn(boss.email)
+    const { slug } = await newProject(ada)
+    const task = await newTask(ada, slug, {
+      title: evil,
+      description: `${evil}\n\n![far away](https://example.com/x.png)`,
+      labels: [evil.slice(0, 40)],
+      acceptance: [evil],
+      dueAt: '2020-01-01',
+      assignee: 'me',
+    })
+    await call(ada, 'POST', `/api/tasks/${task.key}/comments`, { body: evil })
+    await inEachLook(ada, async () => {
+      for (const [path, there] of [
+        ['/projects', '.prow'],
+        [`/projects/${slug}/tasks`, '.tcard'],
+        [`/projects/${slug}/tasks?view=list`, '.li'],
+        [`/projects/${slug}/tasks?open=${task.key}`, '.msg'],
+        [`/tasks/${task.key}`, '.msg'],
+      ] as const) {
+        await expectSound(ada, path, `main ${there}`)
+        expect(await ada.page.locator('main img').count()).toBe(0)
+      }
+    })
+    await ada.leave()
+  },
+  300_000,
+)
 
-test('a viewer sees no control of tasks that the server would refuse', async () => {
-  const boss = await person(t)
-  const viewer = await member(t, boss, 'viewer', 'Vera')
-  const ada = await signedIn(boss.email)
-  const { slug } = await newProject(ada)
-  const task = await newTask(ada, slug, { title: 'Read only', acceptance: ['Nothing changes'] })
-  const team = (await call<{ slug: string }>(ada, 'GET', '/api/team')).slug
-  const vera = await signedIn(viewer.email)
-  await vera.goto(`/projects/${slug}/tasks?open=${task.key}&team=${team}`)
-  await vera.page.locator('.panel').getByText('Nothing changes').waitFor()
-  for (const name of ['New task', 'Complete', 'Claim', 'Comment', 'Add to Todo'])
-    expect(await vera.page.getByRole('button', { name }).count()).toBe(0)
-  expect(await vera.page.getByRole('checkbox').isDisabled()).toBe(true)
-  await ada.context.close()
-  await vera.leave()
-}, 300_000)
+thorough(
+  'a viewer sees no control of tasks that the server would refuse',
+  async () => {
+    const boss = await person(t)
+    const viewer = await member(t, boss, 'viewer', 'Vera')
+    const ada = await signedIn(boss.email)
+    const { slug } = await newProject(ada)
+    const task = await newTask(ada, slug, { title: 'Read only', acceptance: ['Nothing changes'] })
+    const team = (await call<{ slug: string }>(ada, 'GET', '/api/team')).slug
+    const vera = await signedIn(viewer.email)
+    await vera.goto(`/projects/${slug}/tasks?open=${task.key}&team=${team}`)
+    await vera.page.locator('.panel').getByText('Nothing changes').waitFor()
+    for (const name of ['New task', 'Complete', 'Claim', 'Comment', 'Add to Todo'])
+      expect(await vera.page.getByRole('button', { name }).count()).toBe(0)
+    expect(await vera.page.getByRole('checkbox').isDisabled()).toBe(true)
+    await ada.context.close()
+    await vera.leave()
+  },
+  300_000,
+)
 
 test('a visitor is sent to the sign-in page and back; an unknown address shows "Page not found"', async () => {
   const boss = await person(t)

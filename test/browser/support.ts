@@ -1,4 +1,4 @@
-import { expect } from 'bun:test'
+import { expect, test } from 'bun:test'
 import {
   type Browser,
   type BrowserContext,
@@ -11,6 +11,9 @@ import { logged, type TestApp, unique } from '../support/app.ts'
 import { json, PASSWORD, type Served, serve, tutti } from '../support/binary.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { axe } from './axe.ts'
+
+/** A test that looks at every page instead of making a journey. `./test/run` leaves it to `--full`. */
+export const thorough = test.skipIf(Boolean(process.env.TEST_SHORT))
 
 /** The shell without windows takes a third less CPU time. */
 const executablePath = Bun.which('chromium-headless-shell') ?? '/usr/bin/chromium'

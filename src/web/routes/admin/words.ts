@@ -40,7 +40,7 @@ export const words = {
       `${waiting} waiting, ${active} active, ${failed} failed`,
     connectionsOf: (http: number, mcp: number) => `${http} HTTP, ${mcp} MCP streams`,
     doctor: 'Checks',
-    doctorMore: '`tutti doctor` also checks every index and checksum of the database.',
+    doctorMore: 'The command tutti doctor also checks every index and checksum of the database.',
     ok: 'ok',
     warning: 'warning',
     bad: 'failed',
