@@ -15,7 +15,7 @@ export function addSearchCommands(program: Command, remote: (command: Command) =
     .option('-p, --project <project>', "only this project (default: the linked folder's)")
     .option('--all-projects', 'ignore the project that this folder is linked to')
     .option('-n, --limit <number>', 'maximum number of results of each kind')
-    .option('--offline', 'use the copy on this computer (see: tutti sync)')
+    .option('--offline', 'search the synced copy on this computer, not the server')
     .action(async (words, options) => (await import('./commands/search.ts')).runSearch(words, options))
   remote(program.command('ask').description('Ask the assistant; it answers from your records and names its sources'))
     .argument('<question...>', 'your question')

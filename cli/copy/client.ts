@@ -6,7 +6,7 @@ import { timeAgo } from '../terminal/times.ts'
 import { hasCopy, type Owner } from './owner.ts'
 
 /** Describes the option. */
-export const OFFLINE_OPTION = 'use the copy on this computer (see: tutti sync)'
+export const OFFLINE_OPTION = 'use the synced copy on this computer, not the server'
 
 export interface WhereOrOffline extends ServerChoice {
   offline?: boolean

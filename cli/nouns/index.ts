@@ -34,7 +34,7 @@ export const nouns: Record<string, Noun> = {
   teams: { about: 'Manage teams', load: () => import('./account/teams.ts') },
   tokens: { about: 'Manage MCP tokens for agents', load: () => import('./account/tokens.ts') },
   oauth: {
-    about: 'Manage the programs that you authorized',
+    about: 'Manage the programs that may use your account',
     load: () => import('./account/oauth.ts'),
     extend: () => import('../oauth-commands.ts'),
   },

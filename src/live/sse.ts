@@ -13,7 +13,7 @@ const headers = {
   'x-accel-buffering': 'no',
 }
 
-/** A client of the hub that reads server-sent events. */
+/** The server's end of a connection that sends server-sent events to one client. */
 export class SseClient implements ClientTransport {
   readonly response: Response
   listener: Listener | undefined

@@ -189,7 +189,7 @@ describe.skipIf(!root || !has('systemctl') || !has('unshare'))('with a real syst
     expect((await systemd.run(['systemctl', 'is-enabled', 'tutti'])).code).not.toBe(0)
   })
 
-  test('install --user creates the data folder for that user', async () => {
+  test('of a service that runs as another user names a data folder which that user owns', async () => {
     const theirs = join(folder(), 'theirs')
     chmodSync(join(theirs, '..'), 0o755)
     const done = await service(['install', '--user', 'daemon', '--port', String(port), '--data-dir', theirs, '--json'])

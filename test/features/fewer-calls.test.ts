@@ -165,7 +165,7 @@ describe('store_memory', () => {
     expect([made.status, made.body]).toMatchObject([201, { items: [{ content: `${word} three` }] }])
   })
 
-  test('with memories compares each with memories of its own scope only', async () => {
+  test('compares each item of a list with stored memories of the same scope only', async () => {
     const { slug, id: projectId } = await newProject(team.owner)
     const { id: session } = (await team.owner.fetch<{ id: string }>('POST', '/api/sessions', { projectId })).body
     const shared = { scope: 'session', scopeId: session }

@@ -44,7 +44,7 @@ const happened = (task: Task, created: number, done: number | null) =>
   )
 
 describe('the progress of a project', () => {
-  test('contains for each day the number of tasks and who completed how many', async () => {
+  test('contains, for each day, the number of tasks and how many were completed by people and by agents', async () => {
     const team = await newTeam()
     const { owner, project } = team
     const agent = await newAgent(owner)

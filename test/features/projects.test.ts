@@ -358,7 +358,7 @@ describe('access to a project', () => {
     expect(unshared).toEqual(expected)
   })
 
-  test('allows deleting to its creator and the organization’s admins', async () => {
+  test('lets only its creator and the team’s admins delete it', async () => {
     for (const who of everybody) {
       const team = await newTeam()
       const made = await three(team)

@@ -117,7 +117,7 @@ describe('suggestions', () => {
     expect(await suggest(me, 'piston', '&limit=3')).toHaveLength(3)
   })
 
-  test('are empty for an empty query, and accept any text', async () => {
+  test('are empty for an empty query, and no query text causes an error', async () => {
     const me = await withTitles('Deploy')
     for (const q of [
       '',

@@ -214,7 +214,7 @@ function isWithin(asked: readonly string[], scope: string): boolean {
 const unusableTicketError = () =>
   new AppError(
     'forbidden',
-    'This decision was used, is older than 5 minutes, or was made in another session. Start again in the program.',
+    'This request for access was answered already, is older than 5 minutes, or belongs to another session. Start again in the program.',
   )
 
 const now = sql.placeholder('now')

@@ -32,7 +32,7 @@ export const useChallenge = write(
     if (!used)
       throw new AppError(
         'gone',
-        `This attempt was already used or is older than ${CHALLENGE_MINUTES} minutes. Start again.`,
+        `This passkey request was answered already or is older than ${CHALLENGE_MINUTES} minutes. Start again.`,
       )
     return used.data.challenge as string
   },

@@ -59,7 +59,7 @@ async function insertTunnel(
   { name, slug, access, labels }: Omit<TunnelRegister, 'tunnelId'>,
 ): Promise<string> {
   if (name === undefined)
-    throw new AppError('invalid', 'Send a name, or the tunnelId of one of your tunnels.', {
+    throw new AppError('invalid', 'Send the name of a new tunnel, or the tunnelId of one of yours.', {
       errors: [{ pointer: '/name', code: 'required', message: 'name is required without tunnelId' }],
     })
   const ownerId = userIdOf(ctx.actor)

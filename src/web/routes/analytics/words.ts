@@ -24,5 +24,5 @@ export const words = {
     `${count(people, 'change')} by people, ${count(agents, 'change')} by agents.`,
   contributors: 'Top contributors, with their agents',
   changed: (n: number) => count(n, 'change'),
-  nobody: 'No changes in this period.',
+  nobody: 'No one changed anything in this period.',
 } as const

@@ -8,7 +8,7 @@ import type { MemorySearch } from './search.ts'
 const PAGE = 50
 const DAY = 86_400_000
 
-/** The start of the day so many days ago: a precise instant would be another query at every render. */
+/** Returns midnight, `days` days ago. An exact time would differ at every render, and each would load the list again. */
 const daysAgo = (days: number): string => new Date(new Date().setHours(0, 0, 0, 0) - days * DAY).toISOString()
 
 export const memoriesQuery = (team: string, { scope, scopeId, tag, age, old, sort }: MemorySearch) =>

@@ -39,7 +39,7 @@ export const words = {
   cancel: 'Cancel',
   ready: 'Ready to claim',
   nextGets: (key: string) => `the next agent gets ${key}`,
-  lines: 'Rows, from the top: gate · task · code · note or memory.',
+  lines: 'Rows, from the top: gates of features · tasks · commits and pull requests · notes and memories.',
   dashed: 'A dashed box shows the time left on a lease.',
   keys: { lane: 'lane', open: 'open task', take: 'take over', back: 'release', comment: 'comment' },
   nextLane: 'Next lane',

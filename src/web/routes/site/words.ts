@@ -126,7 +126,7 @@ export const words = {
     saveOf: (key: string) => `Save ${key}`,
     mail: 'Send a test mail to yourself',
     sent: 'The mail server accepted the mail.',
-    kept: 'No mail server is configured. The mail is in the outbox.',
+    kept: 'The mail was not sent, because no mail server is configured. Read it under Administration, Outbox.',
     failed: (error: string) => `The mail was not sent: ${error}`,
   },
   write: {
@@ -138,7 +138,7 @@ export const words = {
     send: 'Post',
     reason: 'What is wrong with it?',
     sendReport: 'Report it',
-    reported: 'Thank you. An administrator will look at it.',
+    reported: 'Thank you. An administrator will read your report.',
     hidden: 'Thank you. Your post appears after an administrator approves it.',
   },
 } as const

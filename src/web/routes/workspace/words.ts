@@ -13,7 +13,8 @@ export const words = {
   removeText: 'Its projects stay with their teams. The other teams no longer see them.',
   cancel: 'Cancel',
   teams: 'Teams',
-  teamsAbout: 'Members of these teams see its projects. A team’s role limits what its members can do here.',
+  teamsAbout:
+    'Members of these teams see the projects of this workspace. The role of a team limits what its members can do in it.',
   columns: { team: 'Team', role: 'Role', more: 'More' },
   roles: { owner: 'owner', editor: 'editor: reads and writes', viewer: 'viewer: reads' },
   roleOf: (team: string) => `Role of ${team}`,
