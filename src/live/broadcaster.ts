@@ -19,7 +19,7 @@ export class Broadcaster {
 
   constructor(
     private readonly app: Pick<HubApp, 'driver' | 'instanceId' | 'log'>,
-    private readonly crowd: HubConnections,
+    private readonly connections: HubConnections,
   ) {}
 
   /** Sends the notice to subscribers of its topic on every instance. A very long notice stays on this instance. */
@@ -33,7 +33,7 @@ export class Broadcaster {
   /** Sends the notice to subscribers on this instance. A client that does not read misses it. */
   broadcastLocally(notice: EphemeralNotice): void {
     const now = Date.now()
-    for (const listener of this.crowd.subscribersOf(notice.topic))
+    for (const listener of this.connections.subscribersOf(notice.topic))
       if (!listener.isFull) listener.sendNotice(notice, now)
   }
 

@@ -49,7 +49,7 @@ export class Delivery {
   constructor(
     private readonly app: HubApp,
     private readonly audience: Audience,
-    private readonly crowd: HubConnections,
+    private readonly connections: HubConnections,
     private readonly epoch: () => string,
   ) {}
 
@@ -58,9 +58,9 @@ export class Delivery {
    * write to its socket costs far more than another event in it.
    */
   async send({ rows, before, after }: EventBatch): Promise<void> {
-    const wanted = rows.filter((row) => this.audience.typeOf(row) && this.crowd.hasRecipients(row))
+    const wanted = rows.filter((row) => this.audience.typeOf(row) && this.connections.hasRecipients(row))
     if (wanted.length === 0) return
-    const withRecords = wanted.filter((row) => this.crowd.wantsRecord(row))
+    const withRecords = wanted.filter((row) => this.connections.wantsRecord(row))
     const records = await loadEventRecords(this.app, withRecords)
     const projects = wanted.map(({ projectId }) => projectId)
     while (!this.audience.projects.knows(projects)) await this.audience.projects.load(projects)
@@ -90,7 +90,7 @@ export class Delivery {
    */
   #audienceOf(rows: readonly EventRow[]): { listener: Listener; chosen: Chosen }[] {
     const known = new Map<Actor, Chosen>()
-    return Array.from(this.crowd.recipientsOf(rows), (listener) => {
+    return Array.from(this.connections.recipientsOf(rows), (listener) => {
       const { actor } = listener
       const chosen = known.get(actor) ?? new Chosen(rows.map((row) => this.audience.accessTo(actor, row)))
       known.set(actor, chosen)

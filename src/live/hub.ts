@@ -27,7 +27,7 @@ export class Hub {
   readonly presence: PresenceService
   /** Sends notices that are not events. */
   readonly broadcaster: Broadcaster
-  readonly #crowd = new HubConnections()
+  readonly #connections = new HubConnections()
   readonly #rights: LiveRights
   readonly #replay: Replay
   readonly #delivery: Delivery
@@ -45,11 +45,11 @@ export class Hub {
     const projects = new KnownProjects(app.driver, app.events)
     this.audience = new Audience(app, projects)
     this.topics = new TopicAccess(app, this.audience)
-    this.presence = new PresenceService(app, this.#crowd)
-    this.broadcaster = new Broadcaster(app, this.#crowd)
+    this.presence = new PresenceService(app, this.#connections)
+    this.broadcaster = new Broadcaster(app, this.#connections)
     this.#rights = new LiveRights(
       app,
-      this.#crowd,
+      this.#connections,
       this.audience,
       this.topics,
       (listener) => this.presence.hideIfOptedOut(listener),
@@ -64,7 +64,7 @@ export class Hub {
       tick: () => this.#tick(),
     })
     this.#replay = new Replay(app, this.audience, () => this.#following.epoch)
-    this.#delivery = new Delivery(app, this.audience, this.#crowd, () => this.#following.epoch)
+    this.#delivery = new Delivery(app, this.audience, this.#connections, () => this.#following.epoch)
     // MCP streams use the audience even if the hub has no connection.
     app.bus.subscribe((event) => projects.forget(event))
     app.bus.onRestart(() => this.#closeAll())
@@ -72,34 +72,34 @@ export class Hub {
 
   /** Open connections, for /metrics. */
   get size(): number {
-    return this.#crowd.size
+    return this.#connections.size
   }
 
   /** Reserves a slot for a connection before it is set up; `open` or `releaseReservation` must follow. */
   reserve({ credentialId }: Actor): void {
     if (this.#isStopping)
       throw new AppError('unavailable', 'The server is stopping. Try again in a moment.', { retryAfter: 2 })
-    this.#crowd.reserveSlot(credentialId as string)
+    this.#connections.reserveSlot(credentialId as string)
   }
 
   releaseReservation({ credentialId }: Actor): void {
-    this.#crowd.releaseSlot(credentialId as string)
-    if (!this.#crowd.isEmpty) return
+    this.#connections.releaseSlot(credentialId as string)
+    if (!this.#connections.isEmpty) return
     this.#following.stop()
     this.#isLost = false
   }
 
   /** Adds a connection whose slot was reserved, and sends `hello`. */
-  async open(actor: Actor, outlet: ClientTransport): Promise<Listener> {
-    const listener = new Listener(actor, 0, outlet, this.#position, Date.now())
+  async open(actor: Actor, transport: ClientTransport): Promise<Listener> {
+    const listener = new Listener(actor, 0, transport, this.#position, Date.now())
     try {
       await this.#following.start()
       const renewed = await this.#rights.opening(actor)
       if ('ended' in renewed) {
-        outlet.close(renewed.ended)
+        transport.close(renewed.ended)
         throw new AppError('unauthenticated', 'The credential has expired or was revoked.')
       }
-      listener.actor = this.#crowd.sharedActor(renewed.actor)
+      listener.actor = this.#connections.sharedActor(renewed.actor)
       listener.expiresAt = Date.parse(renewed.expiresAt)
     } catch (error) {
       listener.isClosed = true
@@ -107,7 +107,7 @@ export class Hub {
       throw error
     }
     listener.initialPosition = listener.position = this.#position
-    this.#crowd.add(listener)
+    this.#connections.add(listener)
     const userId = listener.actor.userId as string
     const [{ epoch }, cursor] = [this.#following, this.cursorAt(listener.position)]
     listener.sendNotice({ op: 'hello', version, epoch, cursor, userId, limits: hubLimits }, Date.now())
@@ -116,7 +116,7 @@ export class Hub {
 
   onDisconnect(listener: Listener): void {
     listener.isClosed = true
-    if (!this.#crowd.delete(listener)) return
+    if (!this.#connections.delete(listener)) return
     this.presence.leaveAll(listener)
     this.releaseReservation(listener.actor)
   }
@@ -131,7 +131,7 @@ export class Hub {
   close(listener: Listener, why: CloseReason): void {
     if (listener.isClosed) return
     this.onDisconnect(listener)
-    listener.outlet.close(why)
+    listener.transport.close(why)
   }
 
   /** Called when the client has read some of its buffered messages. */
@@ -161,7 +161,7 @@ export class Hub {
     })
     if (listener.isClosed) return
     const granted = known.filter((topic) => !refused.has(topic))
-    this.#crowd.subscribe(listener, granted)
+    this.#connections.subscribe(listener, granted)
     if (records !== undefined) listener.records = records
     if (listener.state === 'live') listener.position = this.#position
     if (from) listener.replayFrom(reason ? this.#position : (from as Position))
@@ -186,7 +186,7 @@ export class Hub {
   }
 
   unsubscribe(listener: Listener, topics: readonly Topic[], ref?: unknown): void {
-    this.#crowd.unsubscribe(listener, topics)
+    this.#connections.unsubscribe(listener, topics)
     listener.sendNotice({ op: 'unsubscribed', ref, topics: [...topics] }, Date.now())
   }
 
@@ -198,12 +198,12 @@ export class Hub {
   }
 
   /** Clients reconnect; a cursor of another event history then leads to `reset`. */
-  readonly #closeAll = (): void => this.#crowd.forEach((listener) => void this.close(listener, 'away'))
+  readonly #closeAll = (): void => this.#connections.forEach((listener) => void this.close(listener, 'away'))
 
   #revoke(listener: Listener, topics: Topic[]): void {
     const subscribed = topics.filter((topic) => listener.topics.has(topic))
     for (const topic of topics) this.presence.leave(listener, topic)
-    this.#crowd.unsubscribe(listener, subscribed)
+    this.#connections.unsubscribe(listener, subscribed)
     if (subscribed.length > 0) listener.sendNotice({ op: 'revoked', topics: subscribed }, Date.now())
   }
 
@@ -227,13 +227,13 @@ export class Hub {
       this.#batch = undefined
       resolve()
     }
-    for (const listener of this.#crowd) if (listener.state === 'behind') void this.#serve(listener)
+    for (const listener of this.#connections) if (listener.state === 'behind') void this.#serve(listener)
   }
 
   /** Rights cannot be read, so nothing is sent until they can; then all listeners are served from the log. */
   #lose(): void {
     this.#isLost = true
-    for (const listener of this.#crowd)
+    for (const listener of this.#connections)
       if (listener.state === 'live') this.#delivery.fallBehind(listener, this.#position)
   }
 
@@ -252,18 +252,18 @@ export class Hub {
   async #tick(): Promise<void> {
     try {
       if (this.#isLost) await this.#recover()
-      await this.#rights.renew([...this.#crowd].filter(({ expiresAt }) => expiresAt <= Date.now()))
+      await this.#rights.renew([...this.#connections].filter(({ expiresAt }) => expiresAt <= Date.now()))
     } catch (error) {
       this.app.log.debug('rights of live connections cannot be read', { error })
     }
     const now = Date.now()
-    this.#crowd.forEach((listener) => void this.#look(listener, now))
+    this.#connections.forEach((listener) => void this.#look(listener, now))
     await this.presence.tick(now).catch((error: unknown) => this.app.log.debug('presence was not sent', { error }))
   }
 
   #look(listener: Listener, now: number): void {
     if (listener.state === 'held' && now - listener.openedAt >= TICK_MS) listener.state = 'behind'
-    listener.outlet.keepAlive?.(now)
+    listener.transport.keepAlive?.(now)
     if (listener.isStuck(now, SLOW_MS)) this.close(listener, 'slow')
     else if (listener.state === 'behind') void this.#serve(listener)
     else if (listener.state === 'live' && !this.#batch && now - listener.sentAt >= QUIET_MS)

@@ -70,7 +70,7 @@ export class Listener {
     public actor: Actor,
     /** When the credential expires, as a number of milliseconds. */
     public expiresAt: number,
-    readonly outlet: ClientTransport,
+    readonly transport: ClientTransport,
     /** Its position while it is not `live`. */
     public position: Position,
     readonly openedAt: number,
@@ -84,12 +84,12 @@ export class Listener {
   }
 
   get isFull(): boolean {
-    return this.outlet.bufferedBytes > MOST_WAITING
+    return this.transport.bufferedBytes > MOST_WAITING
   }
 
   /** Returns true if the client has read nothing of its buffered bytes for this long. */
   isStuck(now: number, ms: number): boolean {
-    const { bufferedBytes: waiting } = this.outlet
+    const { bufferedBytes: waiting } = this.transport
     if (waiting === 0) this.progress = undefined
     else if (!this.progress || waiting < this.progress.waiting) this.progress = { at: now, waiting }
     return this.progress !== undefined && now - this.progress.at >= ms
@@ -126,18 +126,18 @@ export class Listener {
         const event = events[at] as E
         const json = jsonOf(event)
         bytes += json.length
-        if (!this.outlet.sendEvent(json, event.cursor) && this.isFull) full = event
+        if (!this.transport.sendEvent(json, event.cursor) && this.isFull) full = event
       }
     }
     while (full === undefined && at < events.length)
-      if (events.length > 1 && this.outlet.batch) this.outlet.batch(send)
+      if (events.length > 1 && this.transport.batch) this.transport.batch(send)
       else send()
     return full
   }
 
   sendNotice(notice: Notice, now: number): void {
     this.sentAt = now
-    this.outlet.sendNotice(notice)
+    this.transport.sendNotice(notice)
   }
 }
 

@@ -31,7 +31,7 @@ export class PresenceService {
 
   constructor(
     private readonly app: HubApp,
-    private readonly crowd: HubConnections,
+    private readonly connections: HubConnections,
   ) {
     this.#presence = new PresenceStore((topic, present) => {
       this.#soon()
@@ -120,7 +120,7 @@ export class PresenceService {
 
   /** Called about every second. */
   async tick(now: number): Promise<void> {
-    const watchers = [...this.crowd].filter(({ topics }) => [...topics].some(isPresenceTopic))
+    const watchers = [...this.connections].filter(({ topics }) => [...topics].some(isPresenceTopic))
     if (watchers.length > 0 && (this.#areLeasesOld || now - this.#leasesAt >= LEASES_MS)) {
       this.#areLeasesOld = false
       this.#leasesAt = now
@@ -140,10 +140,10 @@ export class PresenceService {
 
   /** `most`: topics with more members wait for the next tick. */
   #tell(most?: number): void {
-    const isWatched = (topic: Topic) => this.crowd.subscribersOf(presenceTopicOf(topic)).size > 0
+    const isWatched = (topic: Topic) => this.connections.subscribersOf(presenceTopicOf(topic)).size > 0
     const isDue = (topic: Topic) => most === undefined || this.#presence.membersOf(topic).length <= most
     for (const { topic, difference } of this.#presence.differences(isWatched, isDue))
-      for (const listener of this.crowd.subscribersOf(presenceTopicOf(topic))) {
+      for (const listener of this.connections.subscribersOf(presenceTopicOf(topic))) {
         const told = this.#shownTo(listener)
         const { joined, changed, left } = difference
         const seen = { joined: joined.map(told), changed: changed.map(told), left }

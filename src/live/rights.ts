@@ -16,7 +16,7 @@ export class LiveRights {
 
   constructor(
     private readonly app: Pick<HubApp, 'auth' | 'events'>,
-    private readonly crowd: HubConnections,
+    private readonly connections: HubConnections,
     private readonly audience: Audience,
     private readonly topics: TopicAccess,
     private readonly onRenewed: (listener: Listener) => Promise<void>,
@@ -33,11 +33,11 @@ export class LiveRights {
       const concerns = affectedActors(this.app.events, row)
       if (concerns) {
         this.#changes++
-        for (const listener of this.crowd) if (concerns(listener.actor)) stale.add(listener)
+        for (const listener of this.connections) if (concerns(listener.actor)) stale.add(listener)
       }
       if (this.app.events.get(row.type)?.changes === 'visibility') {
         this.#changes++
-        for (const listener of this.crowd) if (dependsOn(listener, row.subjectId)) unsure.add(listener)
+        for (const listener of this.connections) if (dependsOn(listener, row.subjectId)) unsure.add(listener)
       }
     }
     await this.renew(stale)
@@ -72,7 +72,7 @@ export class LiveRights {
 
   /** Reads all rights again, because the events that changed some of them were not read. */
   async renewAll(): Promise<void> {
-    await this.renew(this.crowd)
+    await this.renew(this.connections)
     this.#changes++
   }
 
@@ -91,8 +91,8 @@ export class LiveRights {
     const found = new Set<Listener>()
     for (const record of records)
       for (const topic of [record, presenceTopicOf(record)])
-        for (const listener of this.crowd.subscribersOf(topic)) found.add(listener)
-    for (const listener of this.crowd) if (!listener.presenceTopics.isDisjointFrom(records)) found.add(listener)
+        for (const listener of this.connections.subscribersOf(topic)) found.add(listener)
+    for (const listener of this.connections) if (!listener.presenceTopics.isDisjointFrom(records)) found.add(listener)
     if (found.size > 0) this.#changes++
     return found
   }

@@ -121,8 +121,8 @@ test('a client that does not read costs little memory, and receives everything o
     ids.push(...(await repeatEvent(60, { title: 'x'.repeat(40_000) })).map(({ id }) => id))
     await t.app.bus.catchUp()
   }
-  expect(listener.outlet.bufferedBytes).toBeGreaterThan(256 << 10)
-  expect(listener.outlet.bufferedBytes).toBeLessThan(400 << 10)
+  expect(listener.transport.bufferedBytes).toBeGreaterThan(256 << 10)
+  expect(listener.transport.bufferedBytes).toBeLessThan(400 << 10)
   socket.resume()
   await until(() => Buffer.concat(chunks.slice(-200)).includes(ids.at(-1) as string) && listener.state === 'live')
   socket.destroy()

@@ -23,7 +23,7 @@ interface Body {
  * goes to the stream. `onHead` is called with its status.
  */
 export function callHttp(
-  lines: ServiceConnectionPool,
+  pool: ServiceConnectionPool,
   stream: Stream,
   url: string,
   onHead: (status: number) => void,
@@ -40,7 +40,7 @@ export function callHttp(
     stream.reset(resetCodes.protocol)
     return
   }
-  const call = new Call(lines, stream, onHead)
+  const call = new Call(pool, stream, onHead)
   stream.onClosed = () => call.abandon()
   if (body) void call.sendBody(url, head, body, kept)
   else call.send(url, head)
@@ -70,7 +70,7 @@ function headOf({ method, target, headers }: RequestHead, body: Body | undefined
 /** One request and its response. */
 class Call implements ResponseConsumer {
   reader: ResponseReader
-  #line: ServiceConnection | undefined
+  #connection: ServiceConnection | undefined
   #isAbandoned = false
   /** The whole request has been written. */
   #isSent: boolean
@@ -78,7 +78,7 @@ class Call implements ResponseConsumer {
   #again: (() => void) | undefined
 
   constructor(
-    private readonly lines: ServiceConnectionPool,
+    private readonly pool: ServiceConnectionPool,
     private readonly stream: Stream,
     private readonly onHead: (status: number) => void,
   ) {
@@ -88,15 +88,15 @@ class Call implements ResponseConsumer {
 
   /** Sends a request without a body. */
   send(url: string, head: Buffer): void {
-    const line = this.#kept(url, head)
-    if (line) line.write(head)
+    const connection = this.#kept(url, head)
+    if (connection) connection.write(head)
     else void this.#connect(url, head)
   }
 
   async sendBody(url: string, head: Buffer, body: Body, kept: RecordedRequest | undefined): Promise<void> {
-    const line = this.#kept(url, head)
-    line?.write(head)
-    const used = line ?? (await this.#connect(url, head))
+    const connection = this.#kept(url, head)
+    connection?.write(head)
+    const used = connection ?? (await this.#connect(url, head))
     if (used) await this.#pump(used, body, kept).catch(() => used.destroy())
   }
 
@@ -104,48 +104,48 @@ class Call implements ResponseConsumer {
   #kept(url: string, head: Buffer): ServiceConnection | undefined {
     const { request, isRemotelyEnded } = this.stream
     const isSafe = safe.has(request.method) && isRemotelyEnded
-    const line = this.lines.takeIdle(url, isSafe ? undefined : FRESH_MS)
-    if (!line) return undefined
+    const connection = this.pool.takeIdle(url, isSafe ? undefined : FRESH_MS)
+    if (!connection) return undefined
     // A service may close an idle connection at any time, also while the request is sent.
     if (isSafe) this.#again = () => void this.#connect(url, head)
-    this.#use(line)
-    return line
+    this.#use(connection)
+    return connection
   }
 
   async #connect(url: string, head: Buffer): Promise<ServiceConnection | undefined> {
     this.#again = undefined
     this.reader = this.#newReader()
-    const line = await ServiceConnection.connect(url).catch(() => undefined)
-    if (!line || line.isClosed) {
+    const connection = await ServiceConnection.connect(url).catch(() => undefined)
+    if (!connection || connection.isClosed) {
       this.stream.reset(resetCodes.local)
       return undefined
     }
     if (this.#isAbandoned) {
-      line.destroy()
+      connection.destroy()
       return undefined
     }
-    this.#use(line)
-    line.write(head)
-    return line
+    this.#use(connection)
+    connection.write(head)
+    return connection
   }
 
-  #use(line: ServiceConnection): void {
-    this.#line = line
-    line.consumer = this
+  #use(connection: ServiceConnection): void {
+    this.#connection = connection
+    connection.consumer = this
   }
 
-  async #pump(line: ServiceConnection, body: Body, kept: RecordedRequest | undefined): Promise<void> {
+  async #pump(connection: ServiceConnection, body: Body, kept: RecordedRequest | undefined): Promise<void> {
     let left = body.length
     for (let chunk = await this.stream.read(); chunk; chunk = await this.stream.read()) {
       const { bytes } = chunk
       kept?.appendBody(bytes)
       if (left !== undefined) left -= bytes.length
       if (left !== undefined && left < 0) return this.stream.reset(resetCodes.protocol)
-      if (bytes.length > 0) await line.write(left === undefined ? encodeChunk(bytes) : bytes)
+      if (bytes.length > 0) await connection.write(left === undefined ? encodeChunk(bytes) : bytes)
     }
     // The service still waits for the rest, and would read the next request as part of it.
     if (left !== undefined && left > 0) return this.stream.reset(resetCodes.protocol)
-    if (left === undefined) line.write(lastChunk)
+    if (left === undefined) connection.write(lastChunk)
     this.#isSent = true
     this.onProgress()
   }
@@ -153,28 +153,28 @@ class Call implements ResponseConsumer {
   /** The stream has ended. If the service has not finished, its connection is closed. */
   abandon(): void {
     this.#isAbandoned = true
-    const line = this.#line
+    const connection = this.#connection
     // `onProgress` will be called.
-    if (!line || (this.reader.isDone && this.#isSent)) return
-    this.#line = undefined
-    line.consumer = undefined
-    line.destroy()
+    if (!connection || (this.reader.isDone && this.#isSent)) return
+    this.#connection = undefined
+    connection.consumer = undefined
+    connection.destroy()
   }
 
   onFailure({ code }: BadResponse): void {
-    this.#line = undefined
+    this.#connection = undefined
     const again = this.reader.hasBegun ? undefined : this.#again
     if (again && !this.#isAbandoned) again()
     else this.stream.reset(code)
   }
 
   onProgress(): void {
-    const line = this.#line
-    if (!line || !this.reader.isDone || !this.#isSent) return
-    this.#line = undefined
-    line.consumer = undefined
-    if (this.reader.isReusable) this.lines.keepIdle(line)
-    else line.destroy()
+    const connection = this.#connection
+    if (!connection || !this.reader.isDone || !this.#isSent) return
+    this.#connection = undefined
+    connection.consumer = undefined
+    if (this.reader.isReusable) this.pool.keepIdle(connection)
+    else connection.destroy()
   }
 
   #newReader(): ResponseReader {
@@ -200,11 +200,11 @@ class Call implements ResponseConsumer {
       stream.end(bytes)
       return
     }
-    const line = this.#line
+    const connection = this.#connection
     const sent = stream.write(bytes)
-    if (!sent || !line) return
-    line.pause()
-    sent.then(line.resume, () => undefined)
+    if (!sent || !connection) return
+    connection.pause()
+    sent.then(connection.resume, () => undefined)
   }
 }
 

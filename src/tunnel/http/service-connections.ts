@@ -29,12 +29,12 @@ export class ServiceConnection {
 
   /** Rejects if nothing listens at the address. */
   static async connect(url: string): Promise<ServiceConnection> {
-    const line = new ServiceConnection(url)
+    const connection = new ServiceConnection(url)
     const to = serviceTarget(url)
-    line.#socket = await ('unix' in to
-      ? Bun.connect<ServiceConnection>({ unix: to.unix, data: line, socket: handlers })
-      : Bun.connect<ServiceConnection>({ ...to, data: line, socket: handlers }))
-    return line
+    connection.#socket = await ('unix' in to
+      ? Bun.connect<ServiceConnection>({ unix: to.unix, data: connection, socket: handlers })
+      : Bun.connect<ServiceConnection>({ ...to, data: connection, socket: handlers }))
+    return connection
   }
 
   /** Returns a promise if the sender should wait before it sends more. */
@@ -118,11 +118,11 @@ export class ServiceConnection {
 }
 
 const handlers: Bun.SocketHandler<ServiceConnection> = {
-  data: ({ data: line }, bytes) => line.onData(bytes),
-  drain: ({ data: line }) => line.flush(),
-  close: ({ data: line }) => line.onClose(),
-  end: ({ data: line }) => line.onClose(),
-  error: ({ data: line }) => line.onClose(),
+  data: ({ data: connection }, bytes) => connection.onData(bytes),
+  drain: ({ data: connection }) => connection.flush(),
+  close: ({ data: connection }) => connection.onClose(),
+  end: ({ data: connection }) => connection.onClose(),
+  error: ({ data: connection }) => connection.onClose(),
 }
 
 /** Milliseconds that an idle connection is kept: less than the five seconds after which Node closes one. */
@@ -141,24 +141,24 @@ export class ServiceConnectionPool {
   /** Returns a connection that was idle for no longer than these milliseconds. */
   takeIdle(url: string, most = IDLE_MS): ServiceConnection | undefined {
     const idle = this.#idle.get(url)
-    for (let line = idle?.at(-1); idle && line; line = idle.at(-1)) {
-      if (!line.isClosed && this.now() - line.idleSince > most) return undefined
+    for (let connection = idle?.at(-1); idle && connection; connection = idle.at(-1)) {
+      if (!connection.isClosed && this.now() - connection.idleSince > most) return undefined
       idle.pop()
-      if (!line.isClosed) return line
+      if (!connection.isClosed) return connection
     }
     return undefined
   }
 
-  keepIdle(line: ServiceConnection): void {
-    line.consumer = undefined
-    const idle = this.#idle.get(line.url) ?? []
+  keepIdle(connection: ServiceConnection): void {
+    connection.consumer = undefined
+    const idle = this.#idle.get(connection.url) ?? []
     if (this.#isStopped || idle.length >= MOST_IDLE) {
-      line.destroy()
+      connection.destroy()
       return
     }
-    line.idleSince = this.now()
-    idle.push(line)
-    this.#idle.set(line.url, idle)
+    connection.idleSince = this.now()
+    idle.push(connection)
+    this.#idle.set(connection.url, idle)
     this.#timer ??= setInterval(() => this.#sweep(), IDLE_MS / 4).unref()
   }
 
