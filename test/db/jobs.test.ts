@@ -511,11 +511,11 @@ describe('a lease', () => {
     const code = `
       import { openEmbedded } from './src/db/embedded/index.ts'
       import { openPostgres } from './src/db/postgres/database.ts'
-      import { migrate } from './src/db/migrate.ts'
+      import { applyMigrations } from './src/db/migrate.ts'
       import { migrations } from './migrations/index.ts'
       import { Jobs } from './src/jobs/queue.ts'
       const driver = await ${opener}
-      await migrate(driver, migrations)
+      await applyMigrations(driver, migrations)
       const log = { debug() {}, info() {}, warn: console.error, error: console.error }
       const jobs = new Jobs(driver, [{ name: 'a', run: () => (console.log('running'), new Promise(() => {})) }], log, { lease: 300 })
       await jobs.start({})
