@@ -98,7 +98,7 @@ describe('a plan', () => {
     [
       'an unknown field deep inside',
       withTasks({ title: 'A', assignee: 'x' }),
-      'epics.0.stories.0.tasks.0.assignee is not a field',
+      'epics.0.stories.0.tasks.0.assignee is not a known field',
     ],
     [
       'more than 500 items',
