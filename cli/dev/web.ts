@@ -161,6 +161,10 @@ function inputHash(): string {
       .filter((f) => /schema|records/.test(f))
       .sort(),
     'bun.lock',
+    'src/text/markdown-limits.ts',
+    'src/events/staff-lines.ts',
+    'src/paths.ts',
+    'src/clients.ts',
     'cli/dev/web.ts',
     'cli/dev/web-chunks.ts',
   ]

@@ -67,7 +67,7 @@ export async function replayRefusal(
   return ageMs > hubLimits.replayHours * 3_600_000 ? 'age' : undefined
 }
 
-/** Reads only the sequence numbers of events, not their content, because thousands of clients may reconnect at once. */
+/** Reads only the sequence numbers of events, because thousands of clients may reconnect at once. */
 async function countAfter({ db }: On, { high, holes }: Position): Promise<Missing> {
   // Counts from the first hole, because holes last only milliseconds.
   const after = sql`from ${events} where ${events.seq} > ${(holes[0]?.from ?? high + 1) - 1} order by ${events.seq}`

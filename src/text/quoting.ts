@@ -24,7 +24,19 @@ const nameLike = new RegExp(`^${word}(?: ${word}){0,2}(?: \\(${word}(?: ${word})
 /** A single word: a reference, a path, an address. */
 const wordLike = /^[\w.@/:+-]+$/
 /** Words that the server itself uses for people. */
-const reserved = new Set(['me', 'you', 'nobody', 'somebody', 'someone', 'system', 'tutti'])
+const reserved = new Set([
+  'me',
+  'you',
+  'nobody',
+  'no one',
+  'somebody',
+  'someone',
+  'unassigned',
+  'former user',
+  'a former user',
+  'system',
+  'tutti',
+])
 const LONGEST_NAME = 40
 
 /** Quotes a name that a user chose, unless it is too short and plain to be read as a sentence. */

@@ -335,7 +335,7 @@ describe('another person of the team', () => {
       ['create_session', { project }],
     ] as const) {
       const why = await other.refused(tool, { agent, ...args })
-      expect([tool, why]).toEqual([tool, expect.stringMatching(/^forbidden: .* works for Ada Lovelace: /)])
+      expect([tool, why]).toEqual([tool, expect.stringMatching(/^forbidden: .* works for Ada Lovelace, so you cannot/)])
     }
     const made = { name: unique('mine'), organizationId: grace.organizationId, agentId: agent }
     for (const [path, body] of [

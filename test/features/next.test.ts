@@ -114,7 +114,7 @@ describe('the next task', () => {
       [seen.key]: 'waits for a review',
       [backlog.key]: 'is in the backlog: move it to todo first',
     })
-    expect(body.why).toStartWith('No task in your organization can be started now: ')
+    expect(body.why).toStartWith('No task in your team can be started now: ')
   })
 
   test('is chosen without counting all of very many', async () => {
@@ -168,7 +168,7 @@ describe('the next task', () => {
   test('does not exist in an empty project, and the answer suggests what to do', async () => {
     expect((await next(team.member)).body).toEqual({
       task: null,
-      why: 'There is no open task in your organization. Create one with create_task or create_plan.',
+      why: 'There is no open task in your team. Create one with create_task or create_plan.',
       waiting: [],
     })
   })

@@ -231,7 +231,11 @@ describe('errors of the server', () => {
   test('are 500 for a response that breaks its own schema', async () => {
     const grace = await person(t)
     await t.app.driver.query(`update users set role = 'king' where id = $1`, [grace.userId])
-    isProblem(await grace.fetch('GET', '/api/auth/me'), 500, 'internal', '/api/auth/me')
+    try {
+      isProblem(await grace.fetch('GET', '/api/auth/me'), 500, 'internal', '/api/auth/me')
+    } finally {
+      await t.app.driver.query(`update users set role = 'user' where id = $1`, [grace.userId])
+    }
   })
 
   test('do not stop the server', async () => {

@@ -50,11 +50,18 @@ function resolveAssignee(world: CopyView, who: unknown): Fields {
   return { assigneeId: agent.id }
 }
 
+/** Reads the changes of labels from a body that no schema has checked. */
+const labelChange = ({ labels, addLabels, removeLabels }: Fields): LabelChange => ({
+  ...(labels ? { labels: asList(labels) } : {}),
+  addLabels: asList(addLabels),
+  removeLabels: asList(removeLabels),
+})
+
 /** Converts the body of a request to fields of the record. */
 function fieldsOf(world: CopyView, body: Fields, before?: Row): Fields {
   const { title, description, priority, dueAt, estimate, storyId, parentId, status } = body
   const labels =
-    body.addLabels || body.removeLabels ? changeLabels(asList(before?.labels), body as LabelChange) : body.labels
+    body.addLabels || body.removeLabels ? changeLabels(asList(before?.labels), labelChange(body)) : body.labels
   if (body.after !== undefined) throw needsServer('Tasks cannot be reordered')
   const acceptance =
     body.acceptance && toCriteria(asList<string | Acceptance>(body.acceptance), asList(before?.acceptance))

@@ -107,7 +107,7 @@ function asUsableAgent(agent: Agent, { organizationId, includeArchived }: Search
   if (agent.scope !== 'public' && agent.organizationId !== organizationId)
     throw invalid('/agent', "This agent does not belong to the project's team. Share it with the team first.")
   if (agent.status === 'archived' && !includeArchived)
-    throw invalid('/agent', 'This agent is archived. Unarchive it first.')
+    throw invalid('/agent', 'This agent is archived. Set its status to active first.')
   return { type: 'agent', id: agent.id, name: agent.name }
 }
 

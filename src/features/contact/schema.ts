@@ -31,9 +31,7 @@ export const ContactSend = object({
   subject: optional(subject),
   message,
   token: text(500, { example: 'q1w2e3…', description: 'From `GET /api/public/contact`' }),
-  website: optional(
-    text(500, { example: '', description: 'Leave this empty. A message with a value is treated as spam' }),
-  ),
+  website: optional(text(500, { example: '', description: 'Leave this empty: only programs fill it in' })),
 })
 export type ContactSend = Static<typeof ContactSend>
 export const ContactReceived = object({ received: yes() })

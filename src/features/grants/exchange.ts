@@ -164,7 +164,11 @@ const redeem = write('grants.redeem', anyone, async (ctx, use: CodeUse): Promise
   const isSender = createHash('sha256').update(use.verifier).digest('base64url') === challenge
   const isSame = use.clientId === clientId && (use.redirectUri ?? redirectUri) === redirectUri
   if (grant && isSender && isSame) return rotateTokens(ctx, grant)
-  await endGrants(ctx, eq(oauthGrants.id, String(grantId)), 'Another program used the code')
+  await endGrants(
+    ctx,
+    eq(oauthGrants.id, String(grantId)),
+    'The code was used with other details than it was issued for',
+  )
   return REFUSED
 })
 

@@ -173,7 +173,7 @@ export async function dropMember(
   const before = await memberOf(ctx, id, userId)
   check?.(before)
   if (personal && userId === locked?.createdById)
-    throw new AppError('conflict', 'Users cannot leave or be removed from their own personal team.')
+    throw new AppError('conflict', 'Users cannot leave or be removed from their own personal space.')
   await ctx.db.delete(memberships).where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
   await requireOwner(ctx, id)
   await onMemberLeft.call(ctx, { organizationId: id, userId })

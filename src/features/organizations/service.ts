@@ -185,7 +185,7 @@ export const remove = write(
 
 /** Returns why a personal organization cannot be deleted; undefined for all others. */
 export const personalRefusal = ({ personal }: Pick<Organization, 'personal'>): Refusal | undefined =>
-  personal ? { code: 'conflict', detail: 'A personal team can only be deleted together with its account.' } : undefined
+  personal ? { code: 'conflict', detail: 'A personal space can only be deleted together with its account.' } : undefined
 
 /** Soft-deletes the organization and its sandbox, in the caller's transaction. The caller has checked the right. */
 export async function softDeleteOrganization(

@@ -72,7 +72,7 @@ export const SkillQuery = object({
   ...paging('updatedAt', 'createdAt', 'name'),
   scope: optional(oneOf(scopes, { description: 'Default: all three; team is the current team' })),
   tag: optional(text(50)),
-  search: optional(text(200, { description: 'Words that all must occur' })),
+  search: optional(text(200, { description: 'Words that must all occur' })),
 })
 export type SkillQuery = Static<typeof SkillQuery>
 export const SkillPage = object({ ...pageOf(SkillItem).properties, can: optional(permissions(['create'])) })

@@ -90,7 +90,7 @@ async function checkUser(ctx: Ctx, head: BundleHead): Promise<void> {
     .from(users)
     .where(eq(users.id, userIdOf(ctx.actor)))
   if (user?.email.toLowerCase() !== head.user.toLowerCase())
-    throw new AppError('forbidden', 'This bundle belongs to another user. Only that user can import it.')
+    throw new AppError('forbidden', 'This bundle belongs to another user. Only that user can carry it.')
 }
 
 interface Content {
@@ -135,11 +135,11 @@ async function deviceFor(ctx: Ctx, head: BundleHead, request: Request): Promise<
 /** A device raises the number when it receives a response, so each bundle has the last number or the next one. */
 function checkNumber({ carried, carriedHash }: Device, number: number, hash: string): void {
   if (number < carried || hash === carriedHash)
-    throw new AppError('conflict', `Bundle ${number} was already imported. If the response was lost, export again.`)
+    throw new AppError('conflict', `Bundle ${number} was already carried. If the response was lost, export again.`)
   if (number > carried + 1)
     throw new AppError(
       'conflict',
-      `This is bundle ${number}, but bundle ${carried + 1} was not imported yet. Import that bundle first.`,
+      `This is bundle ${number}, but bundle ${carried + 1} was not carried yet. Carry that bundle first: tutti sync carry.`,
     )
 }
 

@@ -61,7 +61,7 @@ export const userEmailVerified = defineEvent('user.email_verified', {
 })
 export const userAccountConfirmed = defineEvent('user.account_confirmed', {
   ...ofUser,
-  description: 'The owner of a mailbox kept or removed the data of an account with that unconfirmed address',
+  description: 'The owner of a mailbox kept or removed the earlier access to an account with that unconfirmed address',
   data: { kept: flag },
 })
 export const userEmailChangeRequested = defineEvent('user.email_change_requested', {

@@ -216,7 +216,7 @@ export const FeatureQuery = object({
   assignee: optional(
     text(254, { minLength: 1, example: 'me', description: `${assigneeRef.description}; \`none\`: unassigned` }),
   ),
-  search: optional(text(200, { description: 'Words that all must occur' })),
+  search: optional(text(200, { description: 'Words that must all occur' })),
 })
 export type FeatureQuery = Static<typeof FeatureQuery>
 export const FeaturePage = object({

@@ -34,11 +34,13 @@ const items = async (path) => (await get(path)).items
 const about = ({ name, host, place, target }, user) => [
   element('p', { class: 'lead' }, quoted(name), ' wants to access Tutti as ', quoted(user.email), '.'),
   host && place === 'web'
-    ? element('p', { class: 'soft' }, `The program is published by ${host}. You will be sent to ${target}.`)
+    ? element('p', { class: 'soft' }, `Its description is published by ${host}. You will be sent to ${target}.`)
     : element(
         'p',
         { class: 'note' },
-        host ? `The program is published by ${host}. ` : 'The name of the program is not verified. ',
+        host
+          ? `Its description is published by ${host}; the program itself is not verified. `
+          : 'The name of the program is not verified. ',
         place === 'computer' ? 'It runs on this computer. ' : `You will be sent to ${target}. `,
         'Continue only if you have just started it yourself.',
       ),

@@ -168,7 +168,7 @@ async function explainNone(ctx: Ctx, { projectId, holder }: PickSearch): Promise
     const task = toItem(row, ctx.now)
     return { key: task.key, title: task.title, reason: reasonOf(task, holder) }
   })
-  const where = projectId ? 'this project' : 'your organization'
+  const where = projectId ? 'this project' : 'your team'
   const text =
     waiting.length === 0
       ? `There is no open task in ${where}. Create one with create_task or create_plan.`

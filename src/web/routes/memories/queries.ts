@@ -8,7 +8,7 @@ import type { MemorySearch } from './search.ts'
 const PAGE = 50
 const DAY = 86_400_000
 
-/** Returns midnight, `days` days ago. An exact time would differ at every render, and each would load the list again. */
+/** Returns midnight, `days` days ago. An exact time would differ, and load the list again, at every render. */
 const daysAgo = (days: number): string => new Date(new Date().setHours(0, 0, 0, 0) - days * DAY).toISOString()
 
 export const memoriesQuery = (team: string, { scope, scopeId, tag, age, old, sort }: MemorySearch) =>
