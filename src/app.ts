@@ -26,6 +26,7 @@ import { Bus } from './events/bus.ts'
 import { EventCatalogue } from './events/catalogue.ts'
 import type { AppWithFeatures } from './feature.ts'
 import { gatherHooks } from './hooks.ts'
+import type { JobDefinition } from './jobs/definition.ts'
 import { Jobs } from './jobs/queue.ts'
 import { Hub } from './live/hub.ts'
 import { watchable, workersOf } from './live-hooks.ts'
@@ -54,6 +55,8 @@ interface AppOptions {
   prepare?: (app: AppWithFeatures) => Promise<void>
   /** Commands of the command line besides those of the features. */
   control?: readonly CommandHandler[]
+  /** Jobs besides those of the features. */
+  jobs?: readonly JobDefinition<App>[]
   /** When a standby counts as too far behind, for tests. */
   replica?: Pick<ReplicaOptions, 'mostBehindMs' | 'everyMs'>
   /** Name resolution and trusted certificates, for tests. */
@@ -112,7 +115,7 @@ const asOpening = (driver: Driver): DatabaseOpening => ({
 function assemble(
   base: Pick<App, 'config' | 'log' | 'clock' | 'driver' | 'db' | 'reads' | 'secret'>,
   background: readonly (() => Promise<void>)[],
-  { outbound, control = [] }: Pick<AppOptions, 'outbound' | 'control'>,
+  { outbound, control = [], jobs: others = [] }: Pick<AppOptions, 'outbound' | 'control' | 'jobs'>,
 ): AppWithFeatures {
   const { config, log, clock, driver, db, secret } = base
   const instanceId = newId()
@@ -121,7 +124,7 @@ function assemble(
   const catalogue = new EventCatalogue(events)
   const auth = new Authenticator(driver, jwt, clock, bus, catalogue)
   bus.subscribe(({ credentialId }) => base.reads.wrote(credentialId))
-  const wanted = jobs.filter(({ when }) => when?.(config) ?? true)
+  const wanted = [...jobs, ...others].filter(({ when }) => when?.(config) ?? true)
   let closing: Promise<void> | undefined
   const app: AppWithFeatures = {
     ...base,

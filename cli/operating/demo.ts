@@ -1,5 +1,7 @@
 import type { Ctx } from '../../src/action.ts'
 import type { Config } from '../../src/config.ts'
+import type { JobDefinition } from '../../src/jobs/definition.ts'
+import type { App } from '../../src/services.ts'
 import { Refusal } from '../terminal/refusal.ts'
 import { type CommonOptions, loadSettings } from './settings.ts'
 
@@ -38,6 +40,16 @@ export async function prepareDemo(ctx: Ctx, demo = false): Promise<string | unde
   if (!demo) return undefined
   console.log('Preparing the demo…')
   return (await import('../../seeds/index.ts')).openDemo(ctx, {})
+}
+
+/** Returns the jobs that let the agents of a demo work. A demo with a stopped clock has none: it shows one moment. */
+export const demoJobs = async (): Promise<JobDefinition<App>[]> => [
+  (await import('../../seeds/demo/life/index.ts')).demoLife,
+]
+
+/** Lets the agents of a demo continue at once after a restart. */
+export async function resumeDemo(app: App): Promise<void> {
+  await (await import('../../seeds/demo/life/index.ts')).playMinute(app)
 }
 
 /** Ends the printed link with the server that printed it. */

@@ -73,6 +73,7 @@ export class Authenticator {
   /** Credentials whose last uses are not written yet, by id. */
   readonly #used = new Map<string, Use>()
   #flushed: Promise<void> = Promise.resolve()
+  #lastCallAt: Date | undefined
 
   constructor(
     private readonly driver: Driver,
@@ -86,14 +87,19 @@ export class Authenticator {
 
   /** Throws `unauthenticated` unless the credential is valid and its user is active. Counts as a use. */
   async authenticate(secret: string, from?: From): Promise<Actor> {
-    return this.#note(await this.lookUp(secret), from)
+    return this.#noteCall(await this.lookUp(secret), from)
+  }
+
+  /** When this process last received a call with a valid credential. */
+  get lastCallAt(): Date | undefined {
+    return this.#lastCallAt
   }
 
   /** Like `authenticate`, where the credential was looked up within the last second; otherwise undefined. */
   cachedActor(secret: string, from?: From): Actor | undefined {
     const found = this.#cache.get(secret)
     if (!found?.known || performance.now() - found.at >= CACHE_MS) return undefined
-    return this.#note(found.known, from)
+    return this.#noteCall(found.known, from)
   }
 
   /**
@@ -197,7 +203,13 @@ export class Authenticator {
     return use && { at: use.at.toISOString(), count: use.count }
   }
 
-  #note(actor: Actor, from?: From): Actor {
+  #noteCall(actor: Actor, from?: From): Actor {
+    this.#lastCallAt = this.clock()
+    return this.countUse(actor, from)
+  }
+
+  /** Counts a use of the actor's credential, for calls that the server makes itself as this actor. */
+  countUse(actor: Actor, from?: From): Actor {
     if (!actor.credentialId) return actor
     const seen = this.#used.get(actor.credentialId)
     if (!seen) this.#used.set(actor.credentialId, { actor, at: this.clock(), ip: from?.ip ?? null, count: 1 })

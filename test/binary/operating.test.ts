@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { migrations } from '../../migrations/index.ts'
+import { routines } from '../../seeds/demo/life/routines.ts'
 import { settings } from '../../src/config.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
 import {
@@ -96,6 +97,23 @@ describe('tutti serve --demo', () => {
       'Harbour',
       'Lantern',
     ])
+  })
+
+  test('lets its agents work from every start on', async () => {
+    const cwd = folder()
+    const titles = Object.values(routines).flatMap((list) => list.map(({ title }) => title))
+    for (let start = 1; start <= 2; start++) {
+      const { child, url, secret } = await demo(cwd)
+      const { token } = (await (await follow(url, secret)).json()) as { token: string }
+      const answer = await fetch(`${url}/api/now`, { headers: { authorization: `Bearer ${token}` } })
+      const { lanes } = (await answer.json()) as { lanes: { task: { title: string } | null }[] }
+      expect([start, lanes.filter(({ task }) => task && titles.includes(task.title)).length]).toEqual([start, 2])
+      child.kill('SIGTERM')
+      expect(await child.exited).toBe(0)
+    }
+    const driver = await openEmbedded({ dir: join(cwd, 'tutti-demo'), minFreeBytes: 0 })
+    expect((await driver.query(`select name from jobs where id = 'cron:demo.life'`)).rows).toEqual([['demo.life']])
+    await driver.close()
   })
 
   test('is the only mode that accepts --at', async () => {

@@ -4,7 +4,15 @@ import { createLog, type Log } from '../../../src/log.ts'
 import type { HttpServer } from '../../../src/server/server.ts'
 import type { App } from '../../../src/services.ts'
 import { version } from '../../../src/version.ts'
-import { demoSettings, demoText, prepareDemo, stoppedClock, withdrawDemoLink } from '../../operating/demo.ts'
+import {
+  demoJobs,
+  demoSettings,
+  demoText,
+  prepareDemo,
+  resumeDemo,
+  stoppedClock,
+  withdrawDemoLink,
+} from '../../operating/demo.ts'
 import { type CommonOptions, loadSettings } from '../../operating/settings.ts'
 import { Refusal } from '../../terminal/refusal.ts'
 
@@ -43,6 +51,7 @@ export async function runServer({ demo, at, trial, ...options }: Options): Promi
     opening,
     wait,
     control: seedHandlers,
+    jobs: demo && !clock ? await demoJobs() : [],
     meanwhile: (fresh) => {
       routes = buildHttp(fresh)
     },
@@ -50,6 +59,7 @@ export async function runServer({ demo, at, trial, ...options }: Options): Promi
     clock,
     prepare: async (fresh) => {
       link = await prepareDemo(contextOf(fresh, system), demo)
+      if (demo && !clock) await resumeDemo(fresh)
     },
   })
   const ctx = contextOf(app, system)
@@ -64,9 +74,7 @@ export async function runServer({ demo, at, trial, ...options }: Options): Promi
   isStarted()
   app.log.info('ready', { version, database: app.driver.kind, dataDir: config.DATA_DIR })
 
-  const signal = await asked
-  log.info('stopping', { signal })
-  await stopServer(server, signal === 'SIGTERM' && app.driver.kind === 'postgres')
+  await stopServer(server, app, await asked)
   control.stop()
   if (link) await withdrawDemoLink(ctx)
   await app.close()
@@ -87,9 +95,10 @@ async function startListening(app: App, start: () => HttpServer): Promise<HttpSe
 /** Milliseconds in which load balancers notice that an instance is about to stop; it serves requests meanwhile. */
 const LEAVE_MS = 3000
 
-/** With `hasOthers`, first waits until load balancers send new requests to other instances. */
-async function stopServer(server: HttpServer, hasOthers: boolean): Promise<void> {
-  if (hasOthers) {
+/** If there may be other instances, first waits until load balancers send new requests to them. */
+async function stopServer(server: HttpServer, { log, driver }: App, signal: string): Promise<void> {
+  log.info('stopping', { signal })
+  if (signal === 'SIGTERM' && driver.kind === 'postgres') {
     server.leave()
     await Bun.sleep(LEAVE_MS)
   }
