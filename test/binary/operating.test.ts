@@ -114,7 +114,7 @@ describe('tutti serve --demo', () => {
     const driver = await openEmbedded({ dir: join(cwd, 'tutti-demo'), minFreeBytes: 0 })
     expect((await driver.query(`select name from jobs where id = 'cron:demo.life'`)).rows).toEqual([['demo.life']])
     await driver.close()
-  })
+  }, 120_000)
 
   test('is the only mode that accepts --at', async () => {
     const refused = await tutti(['serve', '--at', '2026-11-17T16:12:00Z', '--data-dir', folder()])

@@ -30,9 +30,9 @@ export const demoLife: JobDefinition<App> = {
 }
 
 /**
- * Plays a minute of the agents' work. They call with their own tokens, so they have only the rights of their team.
- * Everything follows from the stored tasks, so a restart changes nothing. What a visitor has changed or removed may make
- * a call fail; the agent then does nothing in this minute.
+ * Plays a minute of the agents' work. They act with their own tokens, so they have only the rights of their team. The
+ * stored tasks say what comes next, so a restart changes nothing. If a visitor's change makes a call fail, the agent
+ * skips that step in this minute.
  */
 export async function playMinute(app: App): Promise<void> {
   const logFailure = (error: unknown) => app.log.debug('the agents of the demo could not work', { error })
