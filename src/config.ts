@@ -144,6 +144,7 @@ export const settings = {
     'on' as const,
   ),
   OUTBOUND_ALLOW: setting('Private hosts that users may give, such as git.lan:3000, 10.0.0.0/8', hostEntries, noTexts),
+  PUSH: setting('on: users can receive notifications in browsers and on phones', choice('on', 'off'), 'off' as const),
   EMBEDDINGS: setting(
     'on: search by meaning and words; off: by words only, which saves memory on a small server',
     choice('on', 'off'),

@@ -64,6 +64,10 @@ async function bundleDashboard(): Promise<void> {
   })
   const links = [
     '<link rel="icon" href="/assets/icon.svg">',
+    '<link rel="apple-touch-icon" href="/icons/tutti-touch-180-1.png">',
+    '<link rel="manifest" href="/manifest.webmanifest">',
+    '<meta name="theme-color" media="(prefers-color-scheme: light)" content="#f1f0f3">',
+    '<meta name="theme-color" media="(prefers-color-scheme: dark)" content="#0f0f12">',
     '<link rel="preload" as="font" type="font/woff2" crossorigin href="/fonts/inter-latin-5.3.0.woff2">',
     `<link rel="stylesheet" href="${entryOf(await buildStyles())}">`,
     `<script type="module" crossorigin src="${entryOf(built)}"></script>`,
@@ -72,8 +76,9 @@ async function bundleDashboard(): Promise<void> {
     join(out, 'index.html'),
     html.replace(script, '').replace('</head>', () => `${links.join('')}</head>`),
   )
-  for (const name of new Bun.Glob('*').scanSync(join(source, 'fonts')))
-    await Bun.write(join(out, 'fonts', name), Bun.file(join(source, 'fonts', name)))
+  for (const folder of ['fonts', 'icons'])
+    for (const name of new Bun.Glob('*').scanSync(join(source, folder)))
+      await Bun.write(join(out, folder, name), Bun.file(join(source, folder, name)))
 }
 
 /** For browsers Bun would replace `light-dark()` and logical properties, which makes the style sheet 5 % larger. */

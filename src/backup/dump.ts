@@ -17,12 +17,13 @@ export const ourTables = [
 ]
 
 /**
- * Rows that are valid only in this database and are left out: how far search has read its events, their epoch, and
- * which indexes of vectors there are.
+ * Rows that are valid only in this database and are left out: how far search has read its events, their epoch, which
+ * indexes of vectors there are, and which browsers receive notifications: a restored copy must not send them any.
  */
 const excludedRows: Record<string, string> = {
   meta: `key not in ('search.position', 'epoch')`,
   vector_indexes: 'false',
+  push_subscriptions: 'false',
 }
 
 /**

@@ -21,7 +21,7 @@ interface OutboundRequest {
   method?: 'GET' | 'POST' | 'PUT'
   /** Sent only to the host of the address: a redirect to another host does not receive them. */
   headers?: Record<string, string>
-  body?: string
+  body?: string | Uint8Array
   signal?: AbortSignal
   /** Whether hosts of OUTBOUND_ALLOW can be reached: only for addresses of signed-in users, never of strangers. */
   mayBePrivate?: boolean

@@ -8,6 +8,7 @@ import consentScript from './scripts/consent.js' with { type: 'text' }
 import deviceScript from './scripts/device.js' with { type: 'text' }
 import linksScript from './scripts/links.js' with { type: 'text' }
 import loginScript from './scripts/login.js' with { type: 'text' }
+import offlineScript from './scripts/offline.js' with { type: 'text' }
 import passkeysScript from './scripts/passkeys.js' with { type: 'text' }
 import registerScript from './scripts/register.js' with { type: 'text' }
 import setupScript from './scripts/setup.js' with { type: 'text' }
@@ -69,6 +70,7 @@ export const assets: Record<string, { type: string; body: string }> = {
       device: deviceScript,
       links: linksScript,
       login: loginScript,
+      offline: offlineScript,
       passkeys: passkeysScript,
       register: registerScript,
       setup: setupScript,

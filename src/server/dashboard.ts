@@ -2,12 +2,16 @@ import type { Elysia } from 'elysia'
 import { AppError } from '../errors.ts'
 import { isSignedInBrowser } from '../http/cookies.ts'
 import { headers } from '../http/headers.ts'
+import { manifest, offlinePage, serviceWorker } from '../pages/install.ts'
 import { openPack, type Pack, type PackedFile } from '../pages/pack.ts'
 import { homePage, pageHeaders } from '../pages/pages.ts'
 import { paths } from '../paths.ts'
 import { version } from '../version.ts'
 
-/** Only our own files and calls; markup only from the purifier, which has the one policy that may create it. */
+/**
+ * Only our own files and calls. Markup comes only from the purifier, and the address of the service worker only from
+ * its registration: each has the one policy that may create it.
+ */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -15,11 +19,13 @@ const policy = [
   "img-src 'self' data:",
   "font-src 'self'",
   "connect-src 'self'",
+  "manifest-src 'self'",
+  "worker-src 'self'",
   "form-action 'none'",
   "base-uri 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  'trusted-types dompurify',
+  'trusted-types dompurify tutti-worker',
 ].join('; ')
 
 /** Adds the dashboard: its page on each of its addresses, and its files. */
@@ -43,6 +49,23 @@ export function addDashboard(server: Elysia, home: (request: Request) => Promise
   )
   server.get('/web/:name', async ({ request, params }) => sendFile(await pack(), request, `/web/${params.name}`))
   server.get('/fonts/:name', async ({ request, params }) => sendFile(await pack(), request, `/fonts/${params.name}`))
+  server.get('/icons/:name', async ({ request, params }) => sendFile(await pack(), request, `/icons/${params.name}`))
+  addInstallation(server)
+}
+
+/** Adds what a browser needs to install the dashboard, and to show a page without a connection. */
+function addInstallation(server: Elysia): void {
+  const send = (body: string, own: Record<string, string>) => () =>
+    new Response(body, { headers: { ...headers, 'cache-control': 'no-cache', ...own } })
+  server.get('/manifest.webmanifest', send(manifest, { 'content-type': 'application/manifest+json' }))
+  server.get('/offline', send(offlinePage, pageHeaders()))
+  server.get(
+    '/worker.js',
+    send(serviceWorker, {
+      'content-type': 'text/javascript; charset=utf-8',
+      'content-security-policy': "default-src 'none'; connect-src 'self'",
+    }),
+  )
 }
 
 /** What `/` is for those who are not signed in. */
@@ -52,7 +75,7 @@ const publicHome = (): Response =>
 /** Which page it is, and in which theme, depends on cookies. */
 const ofReader = { 'cache-control': 'private, no-cache', vary: 'cookie' }
 
-/** Names of built files contain a hash of their content, and those of fonts their version: they never change. */
+/** Names of built files contain a hash of their content, and those of fonts and icons a version: they never change. */
 async function sendFile(pack: Pack, request: Request, path: string): Promise<Response> {
   const found = pack.files.get(path)
   if (!found) throw new AppError('not_found', 'No such file.')

@@ -32,6 +32,7 @@ import type { organizationRoutes } from '../features/organizations/routes.ts'
 import type { passkeyRoutes } from '../features/passkeys/routes.ts'
 import type { planningRoutes } from '../features/planning/routes.ts'
 import type { projectRoutes } from '../features/projects/routes.ts'
+import type { pushRoutes } from '../features/push/routes.ts'
 import type { repositoryRoutes } from '../features/repositories/routes.ts'
 import type { searchRoutes } from '../features/search/routes.ts'
 import type { sessionRoutes } from '../features/sessions/routes.ts'
@@ -84,6 +85,7 @@ export const onboarding = client<ReturnType<typeof onboardingRoutes>>().api
 export const organizations = client<ReturnType<typeof organizationRoutes>>().api
 export const planning = client<ReturnType<typeof planningRoutes>>().api
 export const projects = client<ReturnType<typeof projectRoutes>>().api
+export const push = client<ReturnType<typeof pushRoutes>>().api
 export const repositories = client<ReturnType<typeof repositoryRoutes>>().api
 export const skills = client<ReturnType<typeof skillRoutes>>().api
 export const specs = client<ReturnType<typeof specRoutes>>().api

@@ -7,9 +7,12 @@ import { Toasts } from './components/toasts.tsx'
 import { isProblem } from './problem.ts'
 import { queryClient } from './query-client.ts'
 import { router } from './router.ts'
+import { registerServiceWorker } from './service-worker.ts'
 
 // A page restored from the browser's cache is reloaded: the user may have signed out since.
 window.addEventListener('pageshow', ({ persisted }) => persisted && location.reload())
+
+registerServiceWorker()
 
 // The page shows refusals, so they are not logged.
 const onCaughtError = (error: unknown) => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { records } from '../../src/all-features.ts'
 import { check } from '../../src/check.ts'
+import { prepareKey } from '../../src/features/push/server-key.ts'
 import { exampleOf } from '../../src/http/openapi.ts'
 import { clearHtmlCache } from '../../src/pages/markdown.ts'
 import { indexed } from '../features/search-support.ts'
@@ -54,7 +55,9 @@ beforeAll(async () => {
     ...exampleHost().settings,
     ...Object.fromEntries(limits.map((name) => [`RATE_LIMIT_${name}`, '1000000'])),
     EMBEDDINGS: 'off',
+    PUSH: 'on',
   })
+  await prepareKey(t.app)
   meter = await Meter.of(t)
   w = await nastyWorld(t, async (name, call) => {
     const limits = { held: HELD, database: DATABASE }

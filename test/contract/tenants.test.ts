@@ -210,7 +210,7 @@ describe('missing permissions', () => {
       // Where the row itself decides: 403 for what a viewer sees, 404 for what only its owner does.
       for (const route of withIds.filter((r) => writes.includes(r))) {
         const personal =
-          /api-keys|passkeys|settings\/(sessions|grants)|mcp-tokens|auth\/device|notifications|invites\/:token|workspace-invites|api\/(sync|ai|community|public)|\/chat$/.test(
+          /api-keys|passkeys|settings\/(sessions|grants)|mcp-tokens|auth\/device|notifications|invites\/:token|workspace-invites|api\/(push|sync|ai|community|public)|\/chat$/.test(
             route.path,
           ) && own(route)
         wrong.check(

@@ -29,6 +29,7 @@ import {
 import { newPasskey } from '../support/authenticator.ts'
 import { keptMail, linkSecretIn } from '../support/mail.ts'
 import { pictureForm } from '../support/pictures.ts'
+import { Browser } from '../support/push-service.ts'
 import { type MadeRecord, oneOfEach, type Words } from '../support/records.ts'
 
 /**
@@ -123,6 +124,11 @@ export async function buildWorld(t: TestApp, words?: Words): Promise<World> {
   const managed = createdRow(await self.fetch('POST', '/api/teams', { name: unique('Managed') }))
   const managedMember = await member(t, inTeam(self, managed.id), 'member')
   const issue = createdRow(await owner.fetch('POST', '/api/issues', { title: unique('Broken'), description: 'It is.' }))
+  const push = new Browser().subscription('https://push.example.com')
+  const isPushOn = t.app.config.PUSH === 'on'
+  const subscription = isPushOn
+    ? createdRow(await owner.fetch('POST', '/api/push/subscriptions', push))
+    : { id: newId() }
   const passkey = createdRow(
     await owner.fetch('POST', '/api/auth/passkey/register/finish', await newPasskey(t.app.url, owner)),
   )
@@ -188,6 +194,7 @@ export async function buildWorld(t: TestApp, words?: Words): Promise<World> {
       '/api/agents/public/:slug': one.agent.slug,
       '/api/settings/api-keys/:id': key.id,
       '/api/settings/passkeys/:id': passkey.id,
+      '/api/push/subscriptions/:id': subscription.id,
       '/api/settings/connected-accounts/:provider': 'github',
       '/api/auth/oauth/:provider': 'oidc',
       '/api/settings/sessions/:id': sessions.find((session) => !session.current)?.id as string,

@@ -119,6 +119,7 @@ test('exactly these events are about access; all others are in the activity feed
     'page',
     'passkey',
     'post',
+    'push_subscription',
     'setting',
     'sponsor',
     'sync_device',

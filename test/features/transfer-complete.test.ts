@@ -93,6 +93,7 @@ const stays: Record<string, readonly string[]> = {
     'oauth_clients',
     'oauth_grants',
     'oauth_refresh_tokens',
+    'push_subscriptions',
   ],
   'they are computed from what travels': [
     'passages',

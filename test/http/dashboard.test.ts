@@ -33,6 +33,8 @@ describe('the page of the dashboard', () => {
       expect(policy).toContain(part)
     expect(policy).not.toContain('unsafe')
     expect(policy).toContain("frame-ancestors 'none'")
+    for (const part of ["manifest-src 'self'", "worker-src 'self'", 'trusted-types dompurify tutti-worker'])
+      expect(policy).toContain(part)
   })
 
   test('uses the theme of the cookie, and no other text from it', async () => {
@@ -56,6 +58,37 @@ describe('the page of the dashboard', () => {
       '/fonts/none.woff2',
     ])
       expect({ path, status: (await get(path)).status }).toEqual({ path, status: 404 })
+  })
+})
+
+describe('the service worker', () => {
+  test('is checked for changes at each visit, and may only send requests to this server', async () => {
+    const answer = await get('/worker.js')
+    expect(answer.headers.get('content-type')).toStartWith('text/javascript')
+    expect(answer.headers.get('cache-control')).toBe('no-cache')
+    expect(answer.headers.get('content-security-policy')).toBe("default-src 'none'; connect-src 'self'")
+  })
+
+  test('stores files that exist and contain nothing of their reader', async () => {
+    const [, list = '{}'] = /^self\.offlineFiles = (.*)$/m.exec(await (await get('/worker.js')).text()) ?? []
+    const { files, areas } = JSON.parse(list) as { files: string[]; areas: string[] }
+    expect(files).toHaveLength(5)
+    for (const path of files) {
+      const [plain, themed] = await Promise.all([get(path), get(path, { cookie: 'theme=dark; tutti_here=1' })])
+      expect({ path, status: plain.status, vary: plain.headers.get('vary') }).toEqual({ path, status: 200, vary: null })
+      expect(await themed.text()).toBe(await plain.text())
+    }
+    for (const area of ['api', 'mcp', 't', 'login', 'oauth', 'manual']) expect(areas).not.toContain(area)
+  })
+})
+
+describe('the manifest', () => {
+  test('names icons that exist', async () => {
+    const answer = await get('/manifest.webmanifest')
+    expect(answer.headers.get('content-type')).toBe('application/manifest+json')
+    const { icons } = (await answer.json()) as { icons: { src: string; type: string }[] }
+    expect(icons.length).toBeGreaterThan(3)
+    for (const { src, type } of icons) expect((await get(src)).headers.get('content-type')).toBe(type)
   })
 })
 

@@ -45,6 +45,7 @@ const settings = {
   DB_POOL_SIZE: '5', // each connection plans every statement anew
   DB_STATEMENT_TIMEOUT_MS: '60000', // a busy machine may take longer than the default for a statement
   EMBEDDINGS: process.env.TEST_EMBEDDINGS ?? 'on',
+  PUSH: 'on', // so that the loops over all routes also reach its routes
   RATE_LIMIT_PER_MINUTE: '1000000',
   RATE_LIMIT_BURST: '1000000',
   RATE_LIMIT_ANONYMOUS: '1000000',

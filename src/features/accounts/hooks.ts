@@ -20,6 +20,9 @@ export const removeSignInMethods = hook<{ userId: string }>('accounts.removeSign
 /** Revokes credentials of the user's programs and devices. `keepKeys`: API keys and MCP tokens stay valid. */
 export const revokeProgramCredentials = hook<{ userId: string; keepKeys: boolean }>('accounts.endCredentials')
 
+/** Called when one login session was ended; when all of a user end, `revokeProgramCredentials` is called instead. */
+export const sessionEnded = hook<{ sessionId: string }>('accounts.sessionEnded')
+
 /** Everything of an account that gives access to it or receives its notifications. */
 export const holdings = [
   'password',

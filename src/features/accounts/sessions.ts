@@ -11,6 +11,7 @@ import { sessionRevoked, userRefreshed, userSignedIn } from '../users/events.ts'
 import type { User } from '../users/schema.ts'
 import { userColumns } from '../users/service.ts'
 import { loginSessions, refreshTokens, users } from '../users/table.ts'
+import { sessionEnded } from './hooks.ts'
 import type { Refresh, SessionPage, SessionQuery, SignedIn } from './schema.ts'
 
 const IDLE_MINUTES = 30 * 24 * 60
@@ -196,6 +197,7 @@ export const refresh = flow('accounts.refresh', anyone, async (ctx, { refreshTok
 
 export async function revokeSession(ctx: Ctx, sessionId: string, userId: string, reason: string): Promise<void> {
   await ctx.db.update(loginSessions).set({ revokedAt: ctx.now }).where(eq(loginSessions.id, sessionId))
+  await sessionEnded.call(ctx, { sessionId })
   ctx.emit(sessionRevoked, { subjectId: sessionId, userId, data: { reason } })
 }
 
@@ -275,6 +277,7 @@ export const endSession = write(
       .where(and(eq(loginSessions.id, id), ownLiveSessions(ctx)))
       .returning({ id: loginSessions.id })
     if (!ended) throw notFound('session', id)
+    await sessionEnded.call(ctx, { sessionId: id })
     ctx.emit(sessionRevoked, { subjectId: id, userId: userIdOf(ctx.actor), data: { reason: 'ended by its owner' } })
     return { id, deleted: true }
   },

@@ -227,6 +227,31 @@ export const readOne = write(
   { idempotent: true },
 )
 
+export interface UnreadNotification {
+  id: string
+  title: string
+  message: string | null
+  link: string | null
+  recordId: string | null
+  /** Whether it requires an action of its reader. */
+  needsReader: boolean
+}
+
+/** Returns a notification of the caller, unless they have read it or no longer see its record. */
+export const findUnreadNotification = read(
+  'notifications.findUnread',
+  account('notifications:read'),
+  async (ctx, { id }: { id: string }): Promise<UnreadNotification | undefined> => {
+    const { title, message, link, recordId } = notifications
+    const needsReader = sql<boolean>`${isOpen(notifications)}`
+    const [found] = await ctx.db
+      .select({ id: notifications.id, title, message, link, recordId, needsReader })
+      .from(notifications)
+      .where(and(isReadableNotification(ctx), eq(notifications.id, id), unread, isNull(notifications.doneAt)))
+    return found
+  },
+)
+
 /** Marks a notification as read, unread, done or not done, or snoozes it. */
 export const update = write(
   'notifications.update',

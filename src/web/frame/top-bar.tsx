@@ -11,6 +11,7 @@ import { LazyMenu } from '../components/lazy-menu.tsx'
 import { Kbd } from '../components/status-bar.tsx'
 import { useTitle } from '../crumbs.ts'
 import { usePresence } from '../live/presence.ts'
+import { clearDevice } from '../service-worker.ts'
 import { keyLabels } from '../shortcuts.ts'
 import { words } from '../words.ts'
 import { useBreadcrumbs, useDestinations } from './current-page.ts'
@@ -164,6 +165,7 @@ export function AccountMenu() {
 
 async function endSession(): Promise<void> {
   await ok(accounts.auth.logout.post()).catch(() => undefined)
+  await clearDevice()
   location.assign('/login')
 }
 

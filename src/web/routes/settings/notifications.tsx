@@ -4,6 +4,7 @@ import { accounts, ok } from '../../api.ts'
 import { LoadStatus, ProblemBox } from '../../components/states.tsx'
 import { SettingsSheet } from './parts.tsx'
 import { ToggleField } from './preferences.tsx'
+import { Push } from './push.tsx'
 import { preferencesQuery, useSettingsChange } from './queries.ts'
 import { titles, notificationWords as w, words } from './words.ts'
 
@@ -17,6 +18,7 @@ export function Settings() {
       <LoadStatus of={{ data, error }} />
       {save.error && <ProblemBox error={save.error} />}
       {data && <ToggleField label={w.mail} hint={w.mailHint} is={data.notifications.email} onChange={save.mutate} />}
+      <Push />
       <p>
         {w.elsewhere} <Link to="/settings/integrations">{w.integrations}</Link>
       </p>

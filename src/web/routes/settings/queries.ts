@@ -9,6 +9,7 @@ import {
   integrations,
   ok,
   passkeys,
+  push,
   sendFile,
   sync,
   tokens,
@@ -47,6 +48,14 @@ export const signInProvidersQuery = queryOptions({
 export const integrationsQuery = queryOptions({
   queryKey: [KEY, 'integrations'],
   queryFn: async () => (await ok(integrations.settings.integrations.user.get())).items,
+})
+export const pushQuery = queryOptions({
+  queryKey: [KEY, 'push'],
+  queryFn: () => ok(push.push.get()),
+})
+export const pushDevicesQuery = queryOptions({
+  queryKey: [KEY, 'push', 'devices'],
+  queryFn: async () => (await ok(push.push.subscriptions.get())).items,
 })
 export const devicesQuery = queryOptions({
   queryKey: [KEY, 'devices'],

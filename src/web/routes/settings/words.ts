@@ -189,6 +189,22 @@ export const notificationWords = {
   integrations: 'Integrations',
 } as const
 
+export const pushWords = {
+  title: 'Push notifications',
+  about:
+    'Receive your notifications in this browser, even while Tutti is closed. They end when you sign out or the session expires.',
+  unsupported:
+    'This browser cannot receive push notifications at this address. On iPhone and iPad, add Tutti to the home screen first.',
+  turnOn: 'Turn on in this browser',
+  added: 'Push notifications are on in this browser',
+  removed: 'Push notifications were turned off',
+  since: (time: string) => `added ${time} ago`,
+  delivered: (time: string) => `delivered ${time} ago`,
+  blocked:
+    'The browser blocks notifications from this site. Allow them in the settings of the browser, then try again.',
+  failed: 'The push service of the browser cannot be reached. Try again later.',
+} as const
+
 export const dataWords = {
   export: 'Export',
   exportText: 'Everything that you can see in this team, with comments, links and versions, as JSON lines.',
