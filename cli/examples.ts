@@ -17,6 +17,7 @@ export const examples: Record<string, string[]> = {
     'tutti ask --chat last "Since when?"',
   ],
   link: ['tutti link TUT', 'tutti link', 'tutti link --remove'],
+  undo: ['tutti undo', 'tutti undo --list'],
   now: ['tutti now', 'tutti now --hours 8 --json'],
   watch: ['tutti watch', 'tutti watch -p TUT --type task.completed', 'tutti watch --json | jq .description'],
   wait: ['tutti wait TUT-42 --until done --timeout 10m', 'tutti wait 019a8a7e-5c1f --until reviewed'],

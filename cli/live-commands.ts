@@ -10,11 +10,15 @@ until.argChoices = [...statuses, 'reviewed', 'approved', 'changes_requested']
 const hours = new Option('--hours <hours>', 'hours to look back: 2, 8 or 24 (default: 2)')
 hours.argChoices = ['2', '8', '24']
 
-/** Adds `now`, `watch` and `wait`. `remote` adds the options of commands that talk to a server. */
+/** Adds `now`, `undo`, `watch` and `wait`. `remote` adds the options of commands that talk to a server. */
 export function addLiveCommands(program: Command, remote: (command: Command) => Command): void {
   remote(program.command('now').description('Show who holds which task, why, and when they last did something'))
     .addOption(hours)
     .action(async (options) => (await import('./commands/now.ts')).showNow(options))
+  remote(program.command('undo').description('Undo your last change of tasks, or another one of the last hour'))
+    .argument('[change]', 'id from: tutti undo --list (default: your newest change of the last 10 minutes)')
+    .option('--list', 'list your changes of the last hour')
+    .action(async (change, options) => (await import('./commands/undo.ts')).undo(change, options))
   remote(program.command('watch').description('Print events as they happen, until Ctrl-C'))
     .option('-p, --project <project>', "only this project (default: the linked folder's, or all of your team)")
     .option('--all-projects', 'ignore the project that this folder is linked to')

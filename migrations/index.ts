@@ -72,6 +72,7 @@ import m69 from './0069_limited_credentials.sql' with { type: 'text' }
 import m70 from './0070_agent_skills.sql' with { type: 'text' }
 import m71 from './0071_feature_evidence_missing.sql' with { type: 'text' }
 import m72 from './0072_push_subscriptions.sql' with { type: 'text' }
+import m73 from './0073_changes.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -146,4 +147,5 @@ export const migrations: Migration[] = [
   { id: '0070_agent_skills', sql: m70 },
   { id: '0071_feature_evidence_missing', sql: m71 },
   { id: '0072_push_subscriptions', sql: m72 },
+  { id: '0073_changes', sql: m73 },
 ]

@@ -202,6 +202,8 @@ export function contextOf(
     Pick<Ctx, 'requestId' | 'userAgent' | 'connection' | 'idempotencyKey' | 'expectedVersion' | 'signal'>
   > & {
     from?: { readonly ip: string | null }
+    /** Default: every call is a change of its own. */
+    changeId?: string
   } = {},
 ): Ctx {
   const outside = (what: string) => () => {
@@ -220,6 +222,7 @@ export function contextOf(
     connection: call.connection,
     idempotencyKey: call.idempotencyKey,
     expectedVersion: call.expectedVersion,
+    change: { id: call.changeId ?? newId(), recorded: false },
     signal: call.signal,
     emit: outside('emit'),
     enqueue: outside('enqueue'),

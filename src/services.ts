@@ -103,12 +103,20 @@ export interface Ctx extends Emitter {
   readonly idempotencyKey?: string
   /** `If-Match` or a tool's `expectedVersion`: the version the caller's change is based on. */
   readonly expectedVersion?: number
+  /** The change that this call belongs to, so that a person can undo it. Copies of the context share it. */
+  readonly change?: CallChange
   /** Fires when the caller has disconnected, on surfaces that notice it. */
   readonly signal?: AbortSignal
   /** Stores a job in this transaction. It runs after commit, and is retried until it succeeds. */
   enqueue(job: Job): void
   /** The write that is running; nested writes join it. */
   readonly unit?: Unit
+}
+
+interface CallChange {
+  readonly id: string
+  /** Whether something was recorded for an undo. */
+  recorded: boolean
 }
 
 /** A write that is running. */

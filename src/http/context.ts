@@ -125,6 +125,7 @@ function enter({ request, app, guard }: Call, action: AnyAction, known: Actor): 
     userAgent: headers.get('user-agent'),
     idempotencyKey: idempotencyKey(headers.get('idempotency-key')),
     expectedVersion: versionOf(headers.get('if-match'), action),
+    changeId: changeIdOf(headers.get('x-change-key'), actor),
   })
 }
 
@@ -180,6 +181,18 @@ function idempotencyKey(value: string | null): string | undefined {
   return value
 }
 
+/**
+ * Calls with the same X-Change-Key are one change, which is undone as a whole. The credential is part of the id, so
+ * that no one can add to the change of someone else.
+ */
+function changeIdOf(value: string | null, { credentialId }: Actor): string | undefined {
+  if (value === null || credentialId === null) return undefined
+  if (!/^[\x21-\x7e]{1,200}$/.test(value))
+    throw new AppError('invalid.malformed', 'X-Change-Key must be 1 to 200 printable ASCII characters.')
+  const hash = new Bun.CryptoHasher('sha256').update(`${credentialId}\n${value}`).digest('hex')
+  return hash.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5')
+}
+
 function versionOf(value: string | null, { id, hints }: AnyAction): number | undefined {
   if (value === null || value === '*') return undefined
   if (!hints.versioned) throw new AppError('invalid.malformed', `${id} does not accept If-Match.`)
@@ -199,6 +212,12 @@ export function respondCreated<T extends { id: string }>(
   set.status = 201
   set.headers.location = `${path}/${record.id}`
   return record
+}
+
+/** Names the change in the response if the call recorded one: `POST /api/changes/:id/undo` undoes it. */
+export function undoable<T>({ change }: Ctx, { headers }: { headers: Record<string, unknown> }, result: T): T {
+  if (change?.recorded) headers['x-change-id'] = change.id
+  return result
 }
 
 /** Returns a stream in place of the documented JSON. Typed as `never`, so that it fits any route. */

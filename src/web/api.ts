@@ -10,6 +10,7 @@ import type { adminRoutes } from '../features/admin/routes.ts'
 import type { agentRoutes } from '../features/agents/routes.ts'
 import type { assistantRoutes } from '../features/assistant/routes.ts'
 import type { attachmentRoutes } from '../features/attachments/routes.ts'
+import type { changeRoutes } from '../features/changes/routes.ts'
 import type { codeRoutes } from '../features/codes/routes.ts'
 import type { communityRoutes } from '../features/community/routes.ts'
 import type { contactRoutes } from '../features/contact/routes.ts'
@@ -70,6 +71,7 @@ export const assistant = client<ReturnType<typeof assistantRoutes>>().api
 export const attachments = client<ReturnType<typeof attachmentRoutes>>().api
 export const decisions = client<ReturnType<typeof decisionRoutes>>().api
 export const features = client<ReturnType<typeof workflowRoutes>>().api
+export const changes = client<ReturnType<typeof changeRoutes>>().api
 export const codes = client<ReturnType<typeof codeRoutes>>().api
 export const grants = client<ReturnType<typeof grantRoutes>>().api
 export const homes = client<ReturnType<typeof homeRoutes>>().api
@@ -123,6 +125,14 @@ export async function ok<T>(call: Promise<Answer<T>>): Promise<NonNullable<T>> {
   if (!error) return data as NonNullable<T>
   const body = (error as { value?: unknown }).value
   throw error instanceof Problem ? error : new Problem(status, (body ?? {}) as Record<string, unknown>)
+}
+
+/** Like `ok`, with the id by which the server undoes the change; undefined if it recorded none. */
+export async function okUndoable<T>(
+  call: Promise<Answer<T> & { response: Response }>,
+): Promise<{ data: NonNullable<T>; changeId: string | undefined }> {
+  const answer = await call
+  return { data: await ok(Promise.resolve(answer)), changeId: answer.response.headers.get('x-change-id') ?? undefined }
 }
 
 /** Uploads a file as a form, which Eden cannot: the routes declare the body as the server parses it. */

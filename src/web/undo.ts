@@ -1,29 +1,38 @@
 /**
- * Undo of field changes. Each change registers a function that writes the former value back. ⌘Z undoes the newest
- * change, and so does the button of its toast.
+ * Undo. The server undoes changes of tasks, so ⌘Z also works after a reload; for other records, each change registers a
+ * function that writes the former value back. ⌘Z undoes the newest change, and so does the button of its toast.
  */
+import type { Undone } from '../features/changes/schema.ts'
+import { changes, ok, writeOptions } from './api.ts'
 import { toast } from './components/toasts.tsx'
 import { queryClient } from './query-client.ts'
 import { words } from './words.ts'
 
 interface UndoEntry {
   title: string
+  at: number
+  /** Returns what could not be undone, with the reasons. */
   undo(): Promise<unknown>
 }
 
+/** The id by which the server undoes a change; undefined if it did not say, because its answer was lost. */
+type ChangeId = string | undefined
+
 /** How many changes can be undone. */
 const MOST = 20
+/** The server has the same limit for changes before a reload. */
+const RECENT_MS = 10 * 60_000
 const done: UndoEntry[] = []
 
-/** Shows a toast that undoes the last change: `offerUndo('LAN-42 is done', () => patch({ status: before }))`. */
-export function offerUndo(title: string, undo: () => Promise<unknown>): void {
+/** Shows a toast that undoes the last change: `offerUndo('LAN-42 is done', changeId)`. */
+export function offerUndo(title: string, undo: UndoEntry['undo'] | ChangeId): void {
   const one = rememberUndo(title, undo)
   toast({ title, action: { label: words.keys.undo, run: () => void undoChange(one) } })
 }
 
 /** Lets ⌘Z undo the last change, without a toast: for changes that the page itself shows well. */
-export function rememberUndo(title: string, undo: () => Promise<unknown>): UndoEntry {
-  const one = { title, undo }
+export function rememberUndo(title: string, undo: UndoEntry['undo'] | ChangeId): UndoEntry {
+  const one = { title, at: Date.now(), undo: typeof undo === 'function' ? undo : () => undoOnServer(undo) }
   done.push(one)
   done.splice(0, done.length - MOST)
   return one
@@ -32,9 +41,26 @@ export function rememberUndo(title: string, undo: () => Promise<unknown>): UndoE
 /** Undoes the newest change. Waits for one that is on its way to the server. */
 export async function undoLast(): Promise<void> {
   await waitForMutations()
-  const last = done.at(-1)
-  if (last) await undoChange(last)
+  const last = done.findLast(({ at }) => Date.now() - at < RECENT_MS)
+  if (last) return undoChange(last)
+  const before = await newestOnServer().catch(() => undefined)
+  if (before) await undoChange(rememberUndo(before.label, before.id))
 }
+
+const newestOnServer = async () => (await ok(changes.changes.get({ query: { recent: true, limit: 1 } }))).items[0]
+
+async function undoOnServer(id: ChangeId): Promise<string | undefined> {
+  const wanted = id ?? (await newestOnServer())?.id
+  if (!wanted) throw new Error(words.nothingToUndo)
+  const { kept } = await ok(changes.changes({ id: wanted }).undo.post({}, writeOptions()))
+  await Promise.all(shown.map((key) => queryClient.invalidateQueries({ queryKey: [key] })))
+  return kept.length > 0 ? kept.slice(0, 3).map(describeKept).join(' ') : undefined
+}
+
+/** The queries that show tasks. */
+const shown = ['task', 'tasks', 'at work', 'now', 'newest']
+
+const describeKept = ({ key, reason }: Undone['kept'][number]): string => (key ? `${key}: ${reason}` : reason)
 
 const waitForMutations = (): Promise<void> =>
   new Promise((resolve) => {
@@ -52,8 +78,8 @@ async function undoChange(one: UndoEntry): Promise<void> {
   if (place < 0) return
   done.splice(place, 1)
   try {
-    await one.undo()
-    toast({ title: words.undone(one.title) })
+    const kept = await one.undo()
+    toast({ title: words.undone(one.title), text: typeof kept === 'string' ? kept : undefined })
   } catch (error) {
     toast({ title: words.notUndone(one.title), text: error instanceof Error ? error.message : undefined, bad: true })
   }

@@ -99,6 +99,7 @@ export const words = {
   keysHere: 'shortcuts',
   atWork: (n: number) => `${n} working`,
   undone: (title: string) => `Undone: ${title}`,
+  nothingToUndo: 'There is no recent change to undo.',
   notUndone: (title: string) => `Could not undo: ${title}`,
   inTeams: 'Several of your teams have this page',
   inTeamsText: 'Choose the team to open it in:',

@@ -74,6 +74,7 @@ export async function buildWorld(t: TestApp, words?: Words): Promise<World> {
     await owner.fetch('POST', `/api/projects/${project.id}/epics/${epic.id}/stories`, { title: unique('Papers') }),
   )
   const whole = createdRow(await owner.fetch('POST', `/api/projects/${project.id}/tasks`, { title: unique('Whole') }))
+  const changed = await owner.fetch('PATCH', `/api/tasks/${whole.id}`, { priority: 'low' })
   const secretTask = createdRow(
     await owner.fetch('POST', `/api/projects/${secret.id}/tasks`, { title: unique('Secret') }),
   )
@@ -159,6 +160,7 @@ export async function buildWorld(t: TestApp, words?: Words): Promise<World> {
     paths: {
       ...pathsOf(one),
       '/api/teams/:id': team.id,
+      '/api/changes/:id': changed.headers.get('x-change-id') as string,
       '/api/teams/:id/members/:userId': colleague.userId,
       '/api/teams/:id/invites/:inviteId': invite.id,
       '/api/invites/:token': await invitation(t, self),

@@ -131,6 +131,8 @@ const stays: Record<string, readonly string[]> = {
   ],
   'they are the history and the bookkeeping of an installation': [
     'events',
+    'changes',
+    'change_items',
     'idempotency_keys',
     'imported_records',
     'jobs',

@@ -8,6 +8,7 @@ import { notify } from '../notifications/service.ts'
 import { acceptanceRefusal, openCriteria } from './acceptance/acceptance.ts'
 import { findBlockedAgain, unblockTasks } from './dependencies/dependencies.ts'
 import { lockNeighbours } from './dependencies/neighbours.ts'
+import { type TaskChange, taskChanged } from './hooks.ts'
 import { noLease } from './leases/leases.ts'
 import { assignedBy } from './leases/reasons.ts'
 import { type FoundTask, findTask } from './rows.ts'
@@ -15,6 +16,11 @@ import type { Task, TaskChanged } from './schema.ts'
 import { tasks } from './table.ts'
 
 type Change = Partial<typeof tasks.$inferInsert>
+/** Columns that no caller can set, but an undo restores. */
+export type FormerColumns = Pick<
+  Change,
+  'position' | 'completionNotes' | 'startedAt' | 'completedAt' | 'lastCheckpoint'
+>
 
 /** Locks all rows that a change of status, parent or blockers writes to. Call it before such a change. */
 export async function lockForChange(
@@ -79,15 +85,18 @@ export function assigneeColumns(ctx: Ctx, before: Task, to: KnownUserOrAgent | u
   }
 }
 
-/** Returns the tasks that a change of status unblocked or blocked. */
+/** Reports a change to the features above, and returns the tasks that it unblocked or blocked. */
 export async function findConsequences(
   ctx: Ctx,
-  before: Task,
+  { task: before, lastCheckpoint }: FoundTask,
   after: Task,
+  blockers?: TaskChange['blockers'],
 ): Promise<Pick<TaskChanged, 'freed' | 'blocked'>> {
   const [was, is] = [isClosed(before.status), isClosed(after.status)]
+  const freed = !was && is ? await unblockTasks(ctx, [after.id], after.key) : []
+  await taskChanged.call(ctx, { before, after, blockers, lastCheckpoint, freed })
   return {
-    freed: !was && is ? await unblockTasks(ctx, [after.id], after.key) : [],
+    freed: freed.map(({ from: _, ...task }) => task),
     blocked: was && !is ? await findBlockedAgain(ctx, after.id) : [],
   }
 }

@@ -1,5 +1,22 @@
 import { hook } from '../../hooks.ts'
+import type { Status } from '../../records/task-states.ts'
+import type { TaskCheckpoint } from './leases/checkpoint-schema.ts'
 import type { Task, TaskDetail } from './schema.ts'
 
 /** Returns the parts of a task's detail that upper features provide, as far as the caller may see them. */
 export const taskParts = hook<{ task: Task }, Partial<Pick<TaskDetail, 'features'>>>('tasks.parts')
+
+/** A task before and after a call changed or completed it. */
+export interface TaskChange {
+  before: Task
+  after: Task
+  /** The ids of the blockers that the caller sees, if the call changed them. */
+  blockers?: { before: readonly string[]; after: readonly string[] }
+  /** The checkpoint before the change. Completing a task clears it. */
+  lastCheckpoint: TaskCheckpoint | null
+  /** Tasks that the change unblocked, with their state before. */
+  freed: readonly { id: string; from: Status }[]
+}
+
+/** Called in the transaction of a change. */
+export const taskChanged = hook<TaskChange>('tasks.changed')

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { type Http, on, respondCreated } from '../../http/context.ts'
+import { type Http, on, respondCreated, undoable } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
 import { ProjectRef } from '../projects/schema.ts'
 import { verify } from './acceptance/evidence.ts'
@@ -73,16 +73,20 @@ export const taskRoutes = (http: Http) =>
       query: TaskCountsQuery,
       response: TaskCounts,
     })
-    .post('/api/tasks/batch', ({ ctx, body }) => changeMany(ctx, body), {
+    .post('/api/tasks/batch', async ({ ctx, body, set }) => undoable(ctx, set, await changeMany(ctx, body)), {
       ...on(changeMany, 'Make one change to several tasks, each on its own'),
       body: ChangeMany,
       response: ChangedMany,
     })
-    .post('/api/tasks/complete', ({ ctx, body }) => tasks.completeMany(ctx, body), {
-      ...on(tasks.completeMany, 'Complete several tasks, all or none'),
-      body: CompleteMany,
-      response: CompletedMany,
-    })
+    .post(
+      '/api/tasks/complete',
+      async ({ ctx, body, set }) => undoable(ctx, set, await tasks.completeMany(ctx, body)),
+      {
+        ...on(tasks.completeMany, 'Complete several tasks, all or none'),
+        body: CompleteMany,
+        response: CompletedMany,
+      },
+    )
     .post('/api/tasks/next', ({ ctx, body }) => pickNextTask(ctx, body), {
       ...on(pickNextTask, 'Get the next task and why, and claim it in the same step'),
       body: TaskNext,
@@ -93,12 +97,16 @@ export const taskRoutes = (http: Http) =>
       params: byRef,
       response: TaskDetail,
     })
-    .patch('/api/tasks/:id', ({ ctx, params, body }) => tasks.update(ctx, { ...body, ref: params.id }), {
-      ...on(tasks.update, 'Change the given fields of a task'),
-      params: byRef,
-      body: TaskPatch,
-      response: TaskChanged,
-    })
+    .patch(
+      '/api/tasks/:id',
+      async ({ ctx, params, body, set }) => undoable(ctx, set, await tasks.update(ctx, { ...body, ref: params.id })),
+      {
+        ...on(tasks.update, 'Change the given fields of a task'),
+        params: byRef,
+        body: TaskPatch,
+        response: TaskChanged,
+      },
+    )
     .patch(
       '/api/tasks/:id/comments/:commentId',
       ({ ctx, params, body }) => comments.updateComment(ctx, { ...body, ref: params.id, commentId: params.commentId }),
@@ -136,12 +144,16 @@ export const taskRoutes = (http: Http) =>
       body: TaskRelease,
       response: Task,
     })
-    .post('/api/tasks/:id/complete', ({ ctx, params, body }) => tasks.complete(ctx, { ...body, ref: params.id }), {
-      ...on(tasks.complete, 'Complete a task; returns the tasks it unblocked and the next one'),
-      params: byRef,
-      body: TaskComplete,
-      response: TaskCompleted,
-    })
+    .post(
+      '/api/tasks/:id/complete',
+      async ({ ctx, params, body, set }) => undoable(ctx, set, await tasks.complete(ctx, { ...body, ref: params.id })),
+      {
+        ...on(tasks.complete, 'Complete a task; returns the tasks it unblocked and the next one'),
+        params: byRef,
+        body: TaskComplete,
+        response: TaskCompleted,
+      },
+    )
     .post(
       '/api/tasks/:id/evidence/:evidenceId/verify',
       ({ ctx, params }) => verify(ctx, { ref: params.id, evidenceId: params.evidenceId }),

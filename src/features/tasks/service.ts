@@ -11,6 +11,7 @@ import { clearTicks, tickAccepted, toCriteria } from './acceptance/acceptance.ts
 import { addEvidence } from './acceptance/evidence.ts'
 import {
   assigneeColumns,
+  type FormerColumns,
   findConsequences,
   lockForChange,
   notifyAssignee,
@@ -19,7 +20,7 @@ import {
   storeTask,
 } from './change-task.ts'
 import { addComment } from './comments.ts'
-import { findBlockers, relateTasks, setBlockers } from './dependencies/dependencies.ts'
+import { findBlockers, relateTasks, setBlockers, visibleBlockers } from './dependencies/dependencies.ts'
 import { lockNeighbours } from './dependencies/neighbours.ts'
 import { taskCompleted, taskCreated, taskUpdated } from './events.ts'
 import { checkPlace, findPlanningProject, positionAfter, takeNumbers } from './places.ts'
@@ -99,13 +100,13 @@ export const update = write(
   taskWriteRule,
   async (
     ctx,
-    { ref, comment: said, asks, evidence, dependencyId, ...patch }: TaskPatch & { ref: string; dependencyId?: string },
+    { ref, comment: said, asks, evidence, dependencyId, former, ...patch }: TaskPatch & { ref: string } & Internal,
   ): Promise<TaskChanged> => {
     const isChange = (said ?? evidence) === undefined || Object.keys(patch).length > 0
     const found = await findPermitted(ctx, ref, isChange || evidence ? 'update' : 'comment')
     checkVersion(ctx, found.task)
     const changed = isChange
-      ? await applyPatch(ctx, found, patch, dependencyId)
+      ? await applyPatch(ctx, found, patch, { dependencyId, former })
       : { ...found.task, ...stillOpen(found.task), freed: [], blocked: [] }
     if (evidence) await addEvidence(ctx, changed, evidence)
     if (said !== undefined) await addComment(ctx, { ref: found.task.id, body: said, asks })
@@ -114,11 +115,19 @@ export const update = write(
   { versioned: true },
 )
 
+/** What only other features of the server can set. */
+interface Internal {
+  /** The id of a new dependency. */
+  dependencyId?: string
+  /** With an undo. */
+  former?: FormerColumns
+}
+
 async function applyPatch(
   ctx: Ctx,
   found: FoundTask,
   { keepTicks, ...patch }: Omit<TaskPatch, 'comment' | 'asks' | 'evidence'>,
-  dependencyId: string | undefined,
+  { dependencyId, former }: Internal,
 ): Promise<TaskChanged> {
   const { task: before, project } = found
   if (patch.storyId || patch.parentId) await lockProject(ctx, before.projectId)
@@ -133,10 +142,12 @@ async function applyPatch(
       : undefined
   const blockers = blockedBy && (await findBlockers(ctx, before.organizationId, blockedBy))
   await lockForChange(ctx, before, patch, blockers)
+  const tied = blockers && { before: await visibleBlockers(ctx, before.id), after: blockers }
   // A caller who sends back the list that they read keeps the blockers that they cannot see.
   if (blockers) await setBlockers(ctx, before, blockers, { keepHidden: blockedBy.includes(HIDDEN), dependencyId })
   const assignee = named ? await findUserOrAgent(ctx, project, named) : undefined
-  if (status && status !== before.status)
+  // An undo may reopen a task that was completed despite its blockers.
+  if (status && status !== before.status && !(former && isClosed(before.status)))
     throwIfRefused(blockedRefusal(blockedBy ? await findTask(ctx, before.id) : before, status))
   const changed = await storeTask(ctx, before, {
     ...plain,
@@ -146,14 +157,19 @@ async function applyPatch(
     ...(after !== undefined && { position: await positionAfter(ctx, before, after) }),
     ...(named !== undefined && assigneeColumns(ctx, before, assignee)),
     ...(status && statusColumns(ctx, found, status, acceptance)),
+    ...former,
   })
-  const history = { fields: Object.keys(patch), ...(status && { from: before.status }) }
+  const history = { fields: Object.keys({ ...patch, ...former }), ...(status && { from: before.status }) }
   if (changed.status === 'done' && before.status !== 'done')
     ctx.emit(taskCompleted, taskEvent(changed, history, before))
   else ctx.emit(taskUpdated, taskEvent(changed, { ...history, ...(cleared.length > 0 && { cleared }) }, before))
   if (assignee && !(before.assignee && isSameUserOrAgent(before.assignee, assignee)))
     await notifyAssignee(ctx, changed, assignee)
-  return { ...changed, ...stillOpen(changed), ...(await findConsequences(ctx, before, changed)) }
+  return {
+    ...changed,
+    ...stillOpen(changed),
+    ...(await findConsequences(ctx, found, changed, tied)),
+  }
 }
 
 /** Returns the criteria that a change of status unticks: reopening a task unticks all. */

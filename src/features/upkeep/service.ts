@@ -11,6 +11,7 @@ import { events, idempotencyKeys } from '../../events/table.ts'
 import { daysAfter } from '../../records/days.ts'
 import { version } from '../../version.ts'
 import { attachments } from '../attachments/table.ts'
+import { changeItems, changes } from '../changes/table.ts'
 import { deviceCodes } from '../devices/table.ts'
 import { overdueRows as overdueGrants } from '../grants/cleanup.ts'
 import { invites } from '../invites/table.ts'
@@ -184,6 +185,8 @@ export const purgeExpired = flow(
     removed.events = await purgeAll(ctx, { ...rowsBefore(events, 'at', await eventsBefore(ctx)), key: 'seq' })
     removed.eventDays = await purgeAll(ctx, rowsBefore(eventDays, 'day', ago(EVENT_DAYS).slice(0, 10)))
     removed.idempotencyKeys = await purgeAll(ctx, rowsBefore(idempotencyKeys, 'expires_at', ctx.now))
+    removed.changes = await purgeAll(ctx, rowsBefore(changes, 'expires_at', ctx.now))
+    removed.changeItems = await purgeAll(ctx, rowsBefore(changeItems, 'created_at', daysAfter(ctx.now, -1 / 24)))
     removed.counters = await purgeAll(ctx, rowsBefore(counters, 'expires_at', ctx.now))
     removed.refreshTokens = await purgeAll(ctx, rowsBefore(refreshTokens, 'expires_at', ctx.now))
     removed.loginSessions = await purgeAll(ctx, rowsBefore(loginSessions, 'expires_at', ago(DELETED_DAYS)))

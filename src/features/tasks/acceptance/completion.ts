@@ -111,7 +111,7 @@ async function finish(
     ...stillOpen(changed),
     ...(already && { already }),
     ...takenOverFrom(found, by),
-    ...(await findConsequences(ctx, before, changed)),
+    ...(await findConsequences(ctx, found, changed)),
   }
 }
 

@@ -6,6 +6,7 @@ import { and, or } from '../../../db/conditions.ts'
 import { AppError, invalid } from '../../../errors.ts'
 import { findCycle, findPath } from '../../../records/cycles.ts'
 import { emitChanged } from '../../../records/synced-changes.ts'
+import type { Status } from '../../../records/task-states.ts'
 import { notify } from '../../notifications/service.ts'
 import { lockTeam } from '../../projects/names.ts'
 import { readersOf } from '../../projects/readers.ts'
@@ -155,6 +156,8 @@ async function inWords(ctx: Ctx, way: readonly string[]): Promise<string> {
 }
 
 type NamedTask = Pick<TaskItem, 'id' | 'key' | 'title' | 'createdById'>
+/** A task that can be started now, with its state before. */
+type Freed = NamedTask & { from: Status }
 const waitingFor = (ids: readonly string[]): SQL =>
   and(
     isLiveTask,
@@ -177,7 +180,7 @@ export async function findBlockedAgain(ctx: Ctx, id: string): Promise<NamedTask[
  * Call after these tasks were closed or deleted. Tasks without other blockers can be started now: those in the state
  * `blocked` return to `todo`, and their assignees are notified. Returns the tasks that the caller sees.
  */
-export async function unblockTasks(ctx: Ctx, ids: readonly string[], by: string): Promise<NamedTask[]> {
+export async function unblockTasks(ctx: Ctx, ids: readonly string[], by: string): Promise<Freed[]> {
   // Two callers may close the last two blockers at once: the lock makes the second see the change of the first.
   const waiting = await ctx.db
     .select({ id: tasks.id })
@@ -204,7 +207,8 @@ export async function unblockTasks(ctx: Ctx, ids: readonly string[], by: string)
     .where(and(anyOf(tasks.id, idList(freed.map(({ id }) => id))), visibleTo(rightsOf(ctx.actor))))
     .orderBy(tasks.number)
     .limit(MOST_SHOWN)
-  return shown.map((row) => toNamed(toItem(row, ctx.now)))
+  const states = new Map(freed.map(({ id, status }) => [id, status]))
+  return shown.map((row) => ({ ...toNamed(toItem(row, ctx.now)), from: states.get(row.id) as Status }))
 }
 
 type ProjectVisibility = { id: string; visibility: string }

@@ -8,6 +8,7 @@ import { dayAndTime } from '../../lib/times.ts'
 import { Acceptance } from './acceptance.tsx'
 import { ClaimBox } from './claim-box.tsx'
 import { TaskComments } from './comments.tsx'
+import { CompleteButton } from './complete.tsx'
 import { EditConflict, EditConflictBox } from './edit-conflict.tsx'
 import { TaskEvidenceList, TaskHistory } from './evidence-history.tsx'
 import { TaskFields } from './fields.tsx'
@@ -112,11 +113,7 @@ function Acts({ task, may, busy, onAct }: ActsProps) {
           {words.claim}
         </button>
       )}
-      {canComplete && (
-        <button type="button" className="btn main" disabled={busy} onClick={() => onAct('complete')}>
-          {words.complete}
-        </button>
-      )}
+      {canComplete && <CompleteButton task={task} busy={busy} onComplete={(how) => onAct({ complete: how })} />}
     </div>
   )
 }

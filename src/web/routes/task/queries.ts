@@ -1,6 +1,6 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
-import type { TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
-import { activities, ok, tasks, writeOptions } from '../../api.ts'
+import type { TaskComplete, TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
+import { activities, ok, okUndoable, tasks, writeOptions } from '../../api.ts'
 import { recordWrittenVersion } from '../../live/written-versions.ts'
 import { isProblem } from '../../problem.ts'
 import { offerUndo } from '../../undo.ts'
@@ -20,15 +20,6 @@ export const taskHistoryQuery = (id: string) =>
 /** Fields that look the same in a change and in the record, so that they can be shown before the server responds. */
 const shownAtOnce = ['title', 'description', 'status', 'priority', 'labels', 'dueAt', 'estimate', 'acceptance'] as const
 
-/** Returns the change that writes the former values back; undefined where a field looks otherwise in a change. */
-function formerValues(before: TaskDetail, patch: TaskPatch): TaskPatch | undefined {
-  const fields = Object.keys(patch) as (keyof TaskPatch)[]
-  const isPlain = (field: string): field is (typeof shownAtOnce)[number] => shownAtOnce.some((one) => one === field)
-  return fields.every(isPlain)
-    ? (Object.fromEntries(fields.map((field) => [field, before[field as keyof TaskDetail] ?? null])) as TaskPatch)
-    : undefined
-}
-
 /** The task as it was when a change was made, so that a refusal can tell which fields others changed since. */
 const bases = new WeakMap<TaskPatch, TaskDetail>()
 
@@ -39,14 +30,14 @@ const bases = new WeakMap<TaskPatch, TaskDetail>()
 async function changeTask(id: string, patch: TaskPatch, version: number) {
   const one = tasks.tasks({ id })
   try {
-    return await ok(one.patch(patch, writeOptions(version)))
+    return await okUndoable(one.patch(patch, writeOptions(version)))
   } catch (error) {
     const before = bases.get(patch)
     if (!isProblem(error) || error.status !== 412 || !before) throw error
     const theirs = await ok(one.get())
     const fields = conflictingFields(patch, before, theirs)
     if (fields.length > 0) throw new EditConflict(patch, fields, theirs)
-    return ok(one.patch(patch, writeOptions(theirs.version)))
+    return okUndoable(one.patch(patch, writeOptions(theirs.version)))
   }
 }
 
@@ -67,20 +58,10 @@ export function useChangeTask(task: TaskDetail) {
       if (before) cache.setQueryData(queryKey, { ...before, ...shown } as TaskDetail)
       return { before }
     },
-    onSuccess: ({ version }, patch, context) => {
+    onSuccess: ({ data: { version }, changeId }) => {
       recordWrittenVersion(task.id, version)
       cache.setQueryData(queryKey, (now) => now && { ...now, version })
-      const former = context?.before && formerValues(context.before, patch)
-      if (former)
-        offerUndo(words.changed(task.key), async () => {
-          const now = cache.getQueryData(queryKey)?.version ?? version
-          await ok(
-            tasks
-              .tasks({ id: task.id })
-              .patch({ ...former, ...(former.status && { keepTicks: true }) }, writeOptions(now)),
-          )
-          await refresh(cache, task)
-        })
+      if (changeId) offerUndo(words.changed(task.key), changeId)
     },
     onError: (error, _patch, context) => {
       const shown = error instanceof EditConflict ? error.theirs : context?.before
@@ -98,23 +79,25 @@ const refresh = (cache: ReturnType<typeof useQueryClient>, task: TaskDetail) =>
   ])
 
 /** `take` assigns the task to oneself, which moves the lease. */
-export type TaskAct = 'claim' | 'release' | 'complete' | 'take'
+export type TaskAct = 'claim' | 'release' | 'take' | { complete: TaskComplete }
 
 export function useTaskAct(task: TaskDetail) {
   const cache = useQueryClient()
   const one = tasks.tasks({ id: task.id })
-  const acts: Record<TaskAct, () => Promise<unknown>> = {
+  const acts: Record<Exclude<TaskAct, object>, () => Promise<unknown>> = {
     claim: () => ok(one.claim.post({}, writeOptions())),
     release: () => ok(one.release.post({}, writeOptions())),
-    complete: () =>
-      ok(
-        one.complete.post({}, writeOptions(cache.getQueryData(taskQuery(task.key).queryKey)?.version ?? task.version)),
-      ),
     take: () => ok(one.patch({ assignee: 'me' }, writeOptions())),
+  }
+  const complete = async (how: TaskComplete) => {
+    const version = cache.getQueryData(taskQuery(task.key).queryKey)?.version ?? task.version
+    const { data, changeId } = await okUndoable(one.complete.post(how, writeOptions(version)))
+    recordWrittenVersion(task.id, data.version)
+    offerUndo(words.completed(task.key), changeId)
   }
   return useMutation({
     mutationFn: async (act: TaskAct): Promise<void> => {
-      await acts[act]()
+      await (typeof act === 'object' ? complete(act.complete) : acts[act]())
     },
     onSettled: () => Promise.all([refresh(cache, task), cache.invalidateQueries({ queryKey: ['now'] })]),
   })

@@ -3,7 +3,7 @@ import { type QueryClient, type QueryKey, useMutation, useQueryClient } from '@t
 import type { TaskGroups, TaskPage } from '../../../features/tasks/lists/list-schema.ts'
 import type { ChangedMany, ChangeMany } from '../../../features/tasks/many/many-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
-import { newIdempotencyKey, ok, tasks, writeOptions } from '../../api.ts'
+import { newIdempotencyKey, okUndoable, tasks, writeOptions } from '../../api.ts'
 import { lastWrittenVersion, recordWrittenVersion } from '../../live/written-versions.ts'
 import { isProblem } from '../../problem.ts'
 import { offerUndo } from '../../undo.ts'
@@ -25,6 +25,8 @@ export interface BatchOutcome {
   /** How many may have been changed: the server did not say. */
   unknown: number
   reasons: string[]
+  /** The id by which the server undoes what was changed. */
+  changeId?: string
 }
 
 /** The server takes 200 in one call; fewer keep a call short, and say sooner what was changed. */
@@ -33,9 +35,10 @@ const MOST_AT_ONCE = 100
 const isLost = (error: unknown): boolean => isProblem(error) && (error.status === 0 || error.status >= 500)
 
 /** Makes one call. If no response came, it is repeated once: its key lets the server continue where it was. */
-async function send(some: Asked[], wanted: BatchChange): Promise<ChangedMany['items']> {
-  const how = writeOptions(undefined, newIdempotencyKey())
-  const call = async () => (await ok(tasks.tasks.batch.post({ tasks: some, change: wanted }, how))).items
+async function send(some: Asked[], wanted: BatchChange, changeKey: string) {
+  const { headers } = writeOptions(undefined, newIdempotencyKey())
+  const how = { headers: { ...headers, 'x-change-key': changeKey } }
+  const call = () => okUndoable(tasks.tasks.batch.post({ tasks: some, change: wanted }, how))
   try {
     return await call()
   } catch (error) {
@@ -47,10 +50,14 @@ async function send(some: Asked[], wanted: BatchChange): Promise<ChangedMany['it
 /** Changes all of them, and ends at the first call that fails as a whole. */
 async function changeAll(asked: readonly Asked[], wanted: BatchChange): Promise<BatchOutcome> {
   const outcome: BatchOutcome = { changed: [], refused: 0, unknown: 0, reasons: [] }
+  // The server undoes all calls with this key as one change.
+  const changeKey = newIdempotencyKey()
   for (let from = 0; from < asked.length; from += MOST_AT_ONCE) {
     const some = asked.slice(from, from + MOST_AT_ONCE)
     try {
-      const items = await send(some, wanted)
+      const { data, changeId } = await send(some, wanted, changeKey)
+      const { items } = data
+      outcome.changeId ??= changeId
       const problems = items.flatMap(({ problem }) => problem ?? [])
       for (const { id, task } of items) if (task) recordWrittenVersion(id, task.version)
       outcome.changed.push(...items.filter(({ task }) => task))
@@ -89,13 +96,7 @@ export function useBatchChange(projectId: string, told: (outcome: BatchOutcome) 
         putBack(cache, before)
         showAtOnce(cache, projectId, new Set(outcome.changed.map(({ id }) => id)), wanted)
       }
-      if (outcome.changed.length > 0) {
-        const done = new Set(outcome.changed.map(({ id }) => id))
-        const former = items.filter(({ id }) => done.has(id))
-        offerUndo(words.changed(former.length), () =>
-          writeBack(cache, projectId, former, wanted).finally(() => cache.invalidateQueries({ queryKey })),
-        )
-      }
+      if (outcome.changed.length > 0) offerUndo(words.changed(outcome.changed.length), outcome.changeId)
       told(outcome)
     },
     onSettled: () =>
@@ -106,44 +107,6 @@ export function useBatchChange(projectId: string, told: (outcome: BatchOutcome) 
 const putBack = (cache: QueryClient, before: readonly [QueryKey, unknown][]): void => {
   for (const [key, data] of before) cache.setQueryData(key, data)
 }
-
-/** The former values of the fields that a change writes. */
-const formerValues = (
-  task: TaskItem,
-  { status, priority, assignee, dueAt, addLabels, removeLabels }: BatchChange,
-): BatchChange => ({
-  ...(status && { status: task.status, keepTicks: true }),
-  ...(priority && { priority: task.priority }),
-  ...(assignee !== undefined && { assignee: task.assignee?.id ?? null }),
-  ...(dueAt !== undefined && { dueAt: task.dueAt }),
-  ...((addLabels || removeLabels) && { labels: task.labels }),
-})
-
-/** Writes the former values back, to tasks as the page knows them. Throws if some could not be changed. */
-async function writeBack(cache: QueryClient, projectId: string, former: readonly TaskItem[], wanted: BatchChange) {
-  const versions = new Map<string, number>()
-  // What is loaded may still be older than what this page has written.
-  for (const { id, version } of [...former, ...shownTasks(cache, projectId)])
-    versions.set(id, Math.max(version, versions.get(id) ?? lastWrittenVersion(id)))
-  const groups = Map.groupBy(former, (task) => JSON.stringify(formerValues(task, wanted)))
-  const missed: string[] = []
-  for (const some of groups.values()) {
-    const asked = some.map(({ id }) => ({ id, ifMatch: versions.get(id) as number }))
-    const { refused, unknown, reasons } = await changeAll(asked, formerValues(some[0] as TaskItem, wanted))
-    if (refused + unknown > 0) missed.push(words.notChanged(refused + unknown), ...new Set(reasons))
-  }
-  if (missed.length > 0) throw new Error(missed.slice(0, 4).join(' '))
-}
-
-/** The tasks of a project in everything that is loaded. */
-const shownTasks = (cache: QueryClient, projectId: string): TaskItem[] => [
-  ...cache
-    .getQueriesData<TaskGroups>({ queryKey: ['tasks', projectId, 'board'] })
-    .flatMap(([, board]) => board?.groups.flatMap(({ items }) => items) ?? []),
-  ...cache
-    .getQueriesData<{ pages: TaskPage[] }>({ queryKey: ['tasks', projectId, 'list'] })
-    .flatMap(([, list]) => list?.pages.flatMap(({ items }) => items) ?? []),
-]
 
 function showAtOnce(cache: QueryClient, projectId: string, ids: ReadonlySet<string>, wanted: BatchChange): void {
   const { status, priority, dueAt, addLabels = [], removeLabels = [] } = wanted

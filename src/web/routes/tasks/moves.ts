@@ -1,6 +1,6 @@
 /** The columns of a board, and what moving a card does to them. */
 import type { TaskGroups } from '../../../features/tasks/lists/list-schema.ts'
-import type { TaskItem, TaskPatch } from '../../../features/tasks/schema.ts'
+import type { TaskItem } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/task-states.ts'
 
 export type BoardGroup = TaskGroups['groups'][number]
@@ -41,12 +41,6 @@ export const replaceCard = (board: TaskGroups, task: TaskItem): TaskGroups => ({
     return { ...group, items: group.items.with(place, next) }
   }),
 })
-
-/** Returns the change that puts a card back where it is on this board, with its acceptance criteria as they were. */
-export function moveBackPatch(board: TaskGroups, { id, status }: TaskItem): TaskPatch {
-  const items = board.groups.find(({ value }) => value === status)?.items ?? []
-  return { status, keepTicks: true, after: items[items.findIndex((item) => item.id === id) - 1]?.key ?? null }
-}
 
 /** The card above the place where one was dropped: the card it was dropped on, or the one before that. */
 export function cardAboveDrop(

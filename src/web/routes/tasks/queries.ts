@@ -12,13 +12,13 @@ import { useCallback, useRef, useState } from 'react'
 import type { TaskGroups, TaskPage } from '../../../features/tasks/lists/list-schema.ts'
 import type { TaskChanged, TaskItem, TaskPatch } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/task-states.ts'
-import { ok, tasks, views, writeOptions } from '../../api.ts'
+import { ok, okUndoable, tasks, views, writeOptions } from '../../api.ts'
 import { toast } from '../../components/toasts.tsx'
 import { useWrite } from '../../lib/data.ts'
 import { recordWrittenVersion } from '../../live/written-versions.ts'
 import { rememberUndo } from '../../undo.ts'
 import { statusNames } from '../../words.ts'
-import { type BoardGroup, type CardMove, moveBackPatch, moveCard, replaceCard } from './moves.ts'
+import { type BoardGroup, type CardMove, moveCard, replaceCard } from './moves.ts'
 import { isManualOrder, type TaskSearch, taskFilters } from './search.ts'
 import { shareBoard, shareList } from './structural-sharing.ts'
 import { words } from './words.ts'
@@ -150,6 +150,8 @@ export const useViewChange = (projectId: string) =>
     ['views', projectId],
   )
 
+type Moved = Awaited<ReturnType<typeof okUndoable<TaskChanged>>>
+
 /**
  * Moves a card at once, and puts it back if the server refuses. The board takes what the server returns, and is loaded
  * again only if more than that card may have changed.
@@ -167,26 +169,21 @@ export function useMoveCard(
     const shown = cache.getQueryData(queryKey)?.groups.flatMap(({ items }) => items)
     return shown?.find((item) => item.id === id)?.version ?? version
   }
-  const options: MutationObserverOptions<TaskChanged, Error, CardMove, { before: TaskGroups | undefined }> = {
+  const options: MutationObserverOptions<Moved, Error, CardMove, { before: TaskGroups | undefined }> = {
     // One after the other, each with the version that the one before returned: two quick moves are no conflict.
     mutationKey,
     scope: { id: `move ${projectId}` },
     mutationFn: ({ task, status, after }: CardMove) => {
       const patch: TaskPatch = { ...(status !== task.status && { status }), after: after?.key ?? null }
-      return ok(tasks.tasks({ id: task.id }).patch(patch, writeOptions(versionOf(task))))
+      return okUndoable(tasks.tasks({ id: task.id }).patch(patch, writeOptions(versionOf(task))))
     },
-    onSuccess: ({ freed, blocked, ...answer }, { task, status }, { before }) => {
+    onSuccess: ({ data: { freed, blocked, ...answer }, changeId }, { task, status }) => {
       const { id, version } = answer
       recordWrittenVersion(id, version)
       cache.setQueryData(queryKey, (board) => board && replaceCard(board, answer))
       if (!isManualOrder(search) || freed.length + blocked.length > 0) isStale.current = true
       if (task.lease || answer.lease) void cache.invalidateQueries({ queryKey: ['at work'] })
-      if (!before) return
-      const back = moveBackPatch(before, task)
-      rememberUndo(words.moved(task.key, statusNames[status]), async () => {
-        await ok(tasks.tasks({ id }).patch(back, writeOptions(versionOf({ id, version }))))
-        await cache.invalidateQueries({ queryKey: ['tasks', projectId] })
-      })
+      if (changeId) rememberUndo(words.moved(task.key, statusNames[status]), changeId)
     },
     onMutate: async (move: CardMove) => {
       // What is being loaded may be without this move, and is asked for once more after it.
