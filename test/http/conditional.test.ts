@@ -95,9 +95,9 @@ describe('If-Match', () => {
     const w: World = await buildWorld(t)
     Object.assign(w.paths, await communityPost(t, w.owner))
     const admin = await person(t, { admin: true })
-    /** Memberships, credentials, leases, invitations and what an administrator does to a user or hides in the marketplace, evidence, reports, mails and files end the same way from any version, and a code host has its own: there it is refused. */
+    /** Writes that end the same way from any version of a record, such as memberships, credentials and undo. They refuse If-Match. */
     const unversioned =
-      /\/(relations|claim|release|agents-md|pulls|sync|members|api-keys|mcp-tokens|grants|oauth-clients|connected-accounts|passkeys|sessions|invites|workspace-invites|notifications|outbox|evidence|uploads|report|marketplace)\b|\/workspaces\/:id\/teams|\/admin\/users\/|\/test$/
+      /\/(relations|claim|release|agents-md|pulls|sync|members|api-keys|mcp-tokens|grants|oauth-clients|connected-accounts|passkeys|sessions|invites|workspace-invites|notifications|outbox|evidence|uploads|report|marketplace|push|changes)\b|\/workspaces\/:id\/teams|\/admin\/users\/|\/test$/
     const makes = (r: RouteLike) => '201' in ((r.hooks.response ?? {}) as object)
     const writes = documentedRoutes(t.server.routes).filter(
       (r) => r.method !== 'GET' && r.path.includes(':') && !makes(r),
