@@ -188,7 +188,7 @@ test('an invitation works only for its address: another account signs out first,
   await ada.button('Accept').waitFor({ state: 'detached' })
 
   await ada.goto(link)
-  await ada.page.getByRole('alert').filter({ hasText: 'was used, withdrawn or replaced' }).waitFor()
+  await ada.page.getByRole('alert').filter({ hasText: 'was already used, withdrawn or replaced' }).waitFor()
   expect(await ada.button('Accept').count()).toBe(0)
   await ada.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401', 'POST /api/invites/preview 410')
 }, 300_000)

@@ -31,7 +31,7 @@ test('a sensitive change asks to confirm the identity once, and then continues',
   await dialog.waitFor()
   await ada.page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
-  await ada.page.getByRole('alert').filter({ hasText: 'Confirm, then repeat.' }).waitFor()
+  await ada.page.getByRole('alert').filter({ hasText: 'Confirm your identity, then repeat.' }).waitFor()
 
   await ada.button('Change address').click()
   await dialog.getByLabel('Password').fill('not the right one')

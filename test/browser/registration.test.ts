@@ -44,7 +44,7 @@ test('an invitation opens a closed registration; a withdrawn one does not, and i
   expect((await first.withdraw()).status).toBe(200)
   await ada.fill({ name: 'Ada Lovelace', password: PASSWORD })
   await ada.button('Create account').click()
-  const alert = ada.page.getByRole('alert').filter({ hasText: 'was used, withdrawn or replaced' })
+  const alert = ada.page.getByRole('alert').filter({ hasText: 'was already used, withdrawn or replaced' })
   await alert.waitFor()
   await ada.page.reload()
   await alert.waitFor()
