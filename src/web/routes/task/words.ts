@@ -1,7 +1,5 @@
 import { count } from '../../words.ts'
 
-const list = new Intl.ListFormat('en')
-
 export const words = {
   changed: (key: string) => `${key} changed`,
   tasks: 'Tasks',
@@ -49,21 +47,6 @@ export const words = {
   release: 'Release',
   complete: 'Complete',
   completed: (key: string) => `${key} is done`,
-  completeOf: (key: string) => `Complete ${key}`,
-  openCriteria: (open: number, all: number) => `${open} of ${all} criteria ${open === 1 ? 'is' : 'are'} open`,
-  openParts: (open: number, all: number) => `${open} of ${all} subtasks ${open === 1 ? 'is' : 'are'} open`,
-  completing: (frees: readonly { key: string }[], holder: string | undefined) => {
-    const parts = [
-      frees.length > 0 && `unblocks ${list.format(frees.map(({ key }) => key))}`,
-      holder && `ends the claim of ${holder}`,
-    ].filter((part) => typeof part === 'string')
-    return [parts.length > 0 && `Completing ${list.format(parts)}.`, 'You can undo it for an hour.']
-      .filter(Boolean)
-      .join(' ')
-  },
-  tickAndComplete: (open: number) =>
-    open > 2 ? 'Tick all and complete' : `Tick ${open === 1 ? 'it' : 'both'} and complete`,
-  completeAnyway: 'Complete anyway',
   notes: 'What was done',
   metOther: 'Someone else changed this first. Your change was not saved.',
   met: 'Edit conflict',

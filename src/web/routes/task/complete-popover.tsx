@@ -1,0 +1,66 @@
+/** Lists what is still open in a task before it is completed. Loaded once its button is pointed at or focused. */
+import { Popover } from '@base-ui/react/popover'
+import { type ReactElement, useRef } from 'react'
+import { isClosed } from '../../../records/task-states.ts'
+import type { CompleteProps } from './complete.tsx'
+import { words } from './complete-words.ts'
+
+const isOpen = ({ status }: { status: string }): boolean => !isClosed(status)
+
+export const CompletePopover = ({ trigger, ...rest }: Omit<CompleteProps, 'busy'> & { trigger: ReactElement }) => (
+  <Popover.Root defaultOpen>
+    <Popover.Trigger render={trigger} />
+    <Popup {...rest} />
+  </Popover.Root>
+)
+
+function Popup({ task, onComplete }: Omit<CompleteProps, 'busy'>) {
+  const criteria = task.acceptance.filter(({ done }) => !done)
+  const parts = task.subtasks.filter(isOpen)
+  const anyway = useRef<HTMLButtonElement>(null)
+  return (
+    <Popover.Portal>
+      <Popover.Positioner sideOffset={6} align="end" className="over">
+        <Popover.Popup className="pop completepop" aria-label={words.label(task.key)} initialFocus={anyway}>
+          {criteria.length > 0 && (
+            <>
+              <b className="b6">{words.openCriteria(criteria.length, task.acceptance.length)}</b>
+              <ul className="t13">
+                {criteria.map(({ text }) => (
+                  <li className="ac" key={text}>
+                    <span className="box" />
+                    {text}
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+          {parts.length > 0 && (
+            <>
+              <b className="b6">{words.openParts(parts.length, task.subtasks.length)}</b>
+              <ul className="t13">
+                {parts.map(({ id, key, title }) => (
+                  <li className="ac" key={id}>
+                    <span className="key">{key}</span>
+                    {title}
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+          <p className="t12 soft">{words.completing(task.frees.filter(isOpen), task.lease?.holder.name)}</p>
+          <div className="row wrap">
+            {criteria.length > 0 && (
+              <Popover.Close className="btn small" onClick={() => onComplete({ accepted: 'all' })}>
+                {words.tickAndComplete(criteria.length)}
+              </Popover.Close>
+            )}
+            <Popover.Close ref={anyway} className="btn main small" onClick={() => onComplete({})}>
+              {words.completeAnyway}
+            </Popover.Close>
+          </div>
+        </Popover.Popup>
+      </Popover.Positioner>
+    </Popover.Portal>
+  )
+}
