@@ -178,7 +178,7 @@ function checkBase(current: Spec, base: number | undefined): void {
   const why =
     base === undefined
       ? `Send the version that you changed (expectedVersion, baseVersion or If-Match). It is now ${current.version}.`
-      : `The spec is at version ${current.version} now, not ${base}. Read what changed and apply your change to it.`
+      : `The spec is now at version ${current.version}, not ${base}. Read what changed and apply your change to it.`
   throw new AppError('version_mismatch', why, { current })
 }
 
