@@ -1,20 +1,25 @@
 /** Lists what is still open in a task before it is completed. Loaded once its button is pointed at or focused. */
 import { Popover } from '@base-ui/react/popover'
 import { type ReactElement, useRef } from 'react'
+import type { TaskComplete, TaskDetail } from '../../../features/tasks/schema.ts'
 import { isClosed } from '../../../records/task-states.ts'
-import type { CompleteProps } from './complete.tsx'
 import { words } from './complete-words.ts'
 
 const isOpen = ({ status }: { status: string }): boolean => !isClosed(status)
 
-export const CompletePopover = ({ trigger, ...rest }: Omit<CompleteProps, 'busy'> & { trigger: ReactElement }) => (
+export interface Completion {
+  task: TaskDetail
+  onComplete(how: TaskComplete): void
+}
+
+export const CompletePopover = ({ trigger, ...rest }: Completion & { trigger: ReactElement }) => (
   <Popover.Root defaultOpen>
     <Popover.Trigger render={trigger} />
     <Popup {...rest} />
   </Popover.Root>
 )
 
-function Popup({ task, onComplete }: Omit<CompleteProps, 'busy'>) {
+function Popup({ task, onComplete }: Completion) {
   const criteria = task.acceptance.filter(({ done }) => !done)
   const parts = task.subtasks.filter(isOpen)
   const anyway = useRef<HTMLButtonElement>(null)

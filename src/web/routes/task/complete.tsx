@@ -1,23 +1,17 @@
 /** The button that completes a task. If criteria or subtasks are open, it lists them first. */
 import { Check } from 'lucide-react'
 import { Suspense, useState } from 'react'
-import type { TaskComplete, TaskDetail } from '../../../features/tasks/schema.ts'
 import { isClosed } from '../../../records/task-states.ts'
 import { lazy } from '../../lib/lazy.ts'
+import type { Completion } from './complete-popover.tsx'
 import { words } from './words.ts'
-
-export interface CompleteProps {
-  task: TaskDetail
-  busy: boolean
-  onComplete(how: TaskComplete): void
-}
 
 const load = async () => ({ default: (await import('./complete-popover.tsx')).CompletePopover })
 const LoadedPopover = lazy(load)
 /** A failure here is harmless: opening the popover tries again. */
 const loadAhead = () => void load().catch(() => undefined)
 
-export function CompleteButton({ task, busy, onComplete }: CompleteProps) {
+export function CompleteButton({ task, busy, onComplete }: Completion & { busy: boolean }) {
   const [opened, setOpened] = useState(false)
   const isFinished = task.acceptance.every(({ done }) => done) && task.subtasks.every(({ status }) => isClosed(status))
   const asks = isFinished ? {} : { 'aria-haspopup': 'dialog' as const, onPointerEnter: loadAhead, onFocus: loadAhead }
