@@ -64,10 +64,7 @@ test('a device address with the code fills it in without submitting it; refusing
 
   await grace.page.reload()
   await grace.button('Continue').click()
-  await grace.page
-    .getByRole('alert')
-    .filter({ hasText: 'You have already approved or denied this request.' })
-    .waitFor()
+  await grace.page.getByRole('alert').filter({ hasText: 'You have already approved or denied this request.' }).waitFor()
   await grace.leave()
 }, 300_000)
 

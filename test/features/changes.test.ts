@@ -107,7 +107,9 @@ describe('POST /api/changes/:id/undo', () => {
     await team.owner.fetch('PUT', `/api/agents/${body.id}`, { status: 'archived' })
     expect(await undone(team.member, changed)).toMatchObject({
       restored: [{ key: made.key, fields: ['priority'] }],
-      kept: [{ key: made.key, fields: ['assignee'], reason: 'This agent is archived. Set its status to active first.' }],
+      kept: [
+        { key: made.key, fields: ['assignee'], reason: 'This agent is archived. Set its status to active first.' },
+      ],
     })
     expect(await current(made)).toMatchObject({ assignee: null, priority: 'low' })
   })
