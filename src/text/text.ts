@@ -53,3 +53,5 @@ export function ageOf(at: string, now: string): string {
   if (minutes < 60) return plural(minutes, 'minute')
   return minutes < 2880 ? plural(Math.floor(minutes / 60), 'hour') : plural(Math.floor(minutes / 1440), 'day')
 }
+
+export const capitalizeFirst = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`

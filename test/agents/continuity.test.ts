@@ -132,7 +132,7 @@ describe('an agent whose client ended without a stream', () => {
     expect([resumed.id, resumed.takenOver]).toEqual([session, expect.stringContaining('another connection')])
   })
 
-  test('takes several tasks over at once, and is told which', async () => {
+  test('takes several tasks over at once, and receives their keys', async () => {
     const tasks = await newTasks(2)
     const token = await mcpToken(t, ada, { name: unique('laptop') })
     const first = await withoutStream(token)

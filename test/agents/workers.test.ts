@@ -264,7 +264,7 @@ test('events name the agent, its program and its person', async () => {
   expect(JSON.stringify(listed)).toContain(`${name} for Ada Lovelace`)
 })
 
-test('two windows on one token by HTTP 2026-07-28 are told apart by the sessions they name', async () => {
+test('two windows on one token by HTTP 2026-07-28 are distinguished by the sessions they name', async () => {
   const keys = await newTasks(4)
   const token = await mcpToken(t, ada, { name: unique('laptop') })
   const two = [await window(token, 'HTTP 2025-11-25', 'auto'), await window(token, 'HTTP 2025-11-25', 'auto')]

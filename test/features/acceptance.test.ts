@@ -4,6 +4,7 @@ import { expectEvent, expectRefusal } from './support.ts'
 import {
   complete,
   connect,
+  factsOf,
   get,
   newEpic,
   newProject,
@@ -15,7 +16,6 @@ import {
   start,
   type Team,
   t,
-  told,
 } from './tasks-support.ts'
 
 let team: Team
@@ -46,7 +46,7 @@ describe('open acceptance criteria', () => {
     expect((await get(team.owner, made)).body.status).toBe('todo')
     // One of them is not enough.
     expect(refused(await agent.call('complete_task', { task: made.key, accepted: [2] }))).not.toContain('Documented')
-    const done = told<TaskCompleted>(await agent.call('complete_task', { task: made.key, accepted: 'all' }))
+    const done = factsOf<TaskCompleted>(await agent.call('complete_task', { task: made.key, accepted: 'all' }))
     expect(done).toMatchObject({ key: made.key, status: 'done' })
     expect(done).not.toHaveProperty('openCriteria')
     expect(await doneOf(made)).toEqual([true, true])
@@ -61,7 +61,7 @@ describe('open acceptance criteria', () => {
   ])('are ticked by %s', async (_, accepted) => {
     const agent = await connect(team.owner, { organizationId: team.id })
     const made = await task()
-    told(await agent.call('update_task', { task: made.key, status: 'done', accepted }))
+    factsOf(await agent.call('update_task', { task: made.key, status: 'done', accepted }))
     expect(await doneOf(made)).toEqual([true, true])
     await agent.close()
   })
@@ -105,7 +105,7 @@ describe('open acceptance criteria', () => {
     const lenient = await newProject(team.owner, { settings: { acceptance: 'warn' } })
     const agent = await connect(team.owner, { organizationId: team.id })
     const left = await task({}, lenient)
-    expect(told<TaskCompleted>(await agent.call('complete_task', { task: left.key }))).toMatchObject({
+    expect(factsOf<TaskCompleted>(await agent.call('complete_task', { task: left.key }))).toMatchObject({
       openCriteria: criteria,
     })
     await agent.close()
@@ -122,20 +122,20 @@ describe('open acceptance criteria', () => {
     }
     expect((await get(team.owner, made)).body).toMatchObject({ status: 'todo', acceptance: criteria.map(open) })
     const acceptance = criteria.map((text) => ({ text: text.toUpperCase(), done: true }))
-    told(await agent.call('update_task', { task: made.key, status: 'done', acceptance }))
+    factsOf(await agent.call('update_task', { task: made.key, status: 'done', acceptance }))
     const other = await task()
     const removal = await patch(team.member, other, { acceptance: [] })
     expect((await expectEvent(t, removal, 'task.updated')).data).toMatchObject({ fields: ['acceptance'] })
-    told(await agent.call('update_task', { task: other.key, status: 'done' }))
+    factsOf(await agent.call('update_task', { task: other.key, status: 'done' }))
     await agent.close()
   })
 
   test('keep their ticks when they are sent again as texts, and are unticked by done: false', async () => {
     const agent = await connect(team.owner, { organizationId: team.id })
     const made = await task({ acceptance: [{ text: 'Documented', done: true }] })
-    told(await agent.call('update_task', { task: made.key, acceptance: ['Documented', 'Fast'] }))
+    factsOf(await agent.call('update_task', { task: made.key, acceptance: ['Documented', 'Fast'] }))
     expect(await doneOf(made)).toEqual([true, false])
-    told(await agent.call('update_task', { task: made.key, acceptance: [{ text: 'Documented', done: false }] }))
+    factsOf(await agent.call('update_task', { task: made.key, acceptance: [{ text: 'Documented', done: false }] }))
     expect(await doneOf(made)).toEqual([false])
     await agent.close()
   })
@@ -151,7 +151,7 @@ describe('the project setting acceptance', () => {
     const agent = await connect(team.owner, { organizationId: team.id })
     const settings = { acceptance: 'warn' }
     expect(refused(await agent.call('update_project', { project: project.id, settings }))).toStartWith('forbidden')
-    expect(told<object>(await agent.call('update_project', { project: project.id, settings: { colour: 'blue' } })))
+    expect(factsOf<object>(await agent.call('update_project', { project: project.id, settings: { colour: 'blue' } })))
     await agent.close()
   })
 })
@@ -193,9 +193,9 @@ describe('reopening a task', () => {
     const agent = await connect(team.owner, { organizationId: team.id })
     for (const status of ['todo', 'in_progress'] as const) {
       const made = await task()
-      told(await agent.call('complete_task', { task: made.key, accepted: 'all' }))
-      told(await agent.call('update_task', { task: made.key, status }))
-      expect(told<Task>(await agent.call('get_task', { task: made.key })).acceptance).toEqual(criteria as never)
+      factsOf(await agent.call('complete_task', { task: made.key, accepted: 'all' }))
+      factsOf(await agent.call('update_task', { task: made.key, status }))
+      expect(factsOf<Task>(await agent.call('get_task', { task: made.key })).acceptance).toEqual(criteria as never)
       expect(refused(await agent.call('complete_task', { task: made.key }))).toStartWith('conflict.acceptance_open: ')
       const { body } = await team.owner.fetch<{ items: { description: string; id: string }[] }>(
         'GET',

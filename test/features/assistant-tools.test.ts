@@ -153,7 +153,7 @@ describe('a proposal of the assistant', () => {
     expect((await decide(viewer, theirs, { accept: false })).body.state).toBe('declined')
   })
 
-  test('can be a note or a plan; the model is told if it does not fit', async () => {
+  test('can be a note or a plan; the model receives the error if it is invalid', async () => {
     const me = await person(t)
     const project = await newProject(me)
     const message = await proposing(me, {}, 'propose_note', note)

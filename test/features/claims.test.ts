@@ -5,7 +5,7 @@ import type { Task } from '../../src/features/tasks/schema.ts'
 import type { McpClient, Result } from '../mcp/support.ts'
 import type { Person } from '../support/app.ts'
 import { times } from './support.ts'
-import { connect, newAgent, newProject, newTask, newTeam, start, type Team, told } from './tasks-support.ts'
+import { connect, factsOf, newAgent, newProject, newTask, newTeam, start, type Team } from './tasks-support.ts'
 
 /** How many agents work in one project at once, each with a token of its own, over the wire. */
 const MANY = process.env.SOAK ? 200 : 80
@@ -52,7 +52,7 @@ describe(`${MANY} agents at once`, () => {
     const answers = await Promise.all(
       agents.map(async ({ name, client }) => ({
         name,
-        ...told<Taken>(await client.call('next_task', { project: project.slug })),
+        ...factsOf<Taken>(await client.call('next_task', { project: project.slug })),
       })),
     )
     const winners = answers.filter((a) => a.task)
@@ -78,7 +78,7 @@ describe(`${MANY} agents at once`, () => {
       agents.map(({ client }, i) => client.call('claim_task', { task: (wanted[i % wanted.length] as Task).key })),
     )
     const won = results.flatMap((result, i) =>
-      result.isError ? [] : [{ agent: agents[i]?.id, key: told<Task>(result).key }],
+      result.isError ? [] : [{ agent: agents[i]?.id, key: factsOf<Task>(result).key }],
     )
     expect(won).toHaveLength(wanted.length)
     expect(new Set(won.map(({ key }) => key)).size).toBe(wanted.length)

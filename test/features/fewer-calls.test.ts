@@ -10,6 +10,7 @@ import {
   comment,
   complete,
   connect,
+  factsOf,
   get,
   keys,
   newProject,
@@ -19,7 +20,6 @@ import {
   start,
   type Team,
   t,
-  told,
 } from './tasks-support.ts'
 
 let team: Team
@@ -42,8 +42,8 @@ describe('complete_task', () => {
     const first = await newTask(team.owner, project, { priority: 'high' })
     const second = await newTask(team.owner, project, { description: 'Write it down', blockedBy: [first.key] })
     await comment(team.owner, second, 'In English')
-    told(await agent.call('claim_task', { task: first.key }))
-    const { next } = told<{ next: object }>(
+    factsOf(await agent.call('claim_task', { task: first.key }))
+    const { next } = factsOf<{ next: object }>(
       await agent.call('complete_task', { task: first.key, notes: 'Locked with flock', claimNext: true }),
     )
     expect(next).toMatchObject({
@@ -70,7 +70,7 @@ describe('complete_task', () => {
     const blocked = await agent.call('complete_task', { tasks: [{ task: a.key, accepted: 'all' }, c.key] })
     expect(refused(blocked)).toStartWith('conflict.blocked')
     expect((await get(team.owner, a)).body.status).toBe('todo')
-    const done = told<{ done: string[]; freed: string[]; next: Task }>(
+    const done = factsOf<{ done: string[]; freed: string[]; next: Task }>(
       await agent.call('complete_task', { tasks: [{ ...said, accepted: [1] }, b.key], notes: 'Together' }),
     )
     expect(done).toMatchObject({ done: [a.key, b.key], freed: [expect.stringContaining(c.key)] })
@@ -104,7 +104,7 @@ describe('create_task', () => {
     })
     expect(refused(cycle)).toStartWith('conflict.cycle')
     expect(await listOf(project)).toEqual(['All of it'])
-    const { created } = told<{ created: string[] }>(
+    const { created } = factsOf<{ created: string[] }>(
       await agent.call('create_task', {
         parent: parent.key,
         priority: 'high',
@@ -122,7 +122,7 @@ describe('create_task', () => {
   test('with a parent creates a part of it; the Web API creates several too', async () => {
     const project = await newProject(team.owner)
     const parent = await newTask(team.owner, project)
-    told(await agent.call('create_task', { title: 'Part', parent: parent.key }))
+    factsOf(await agent.call('create_task', { title: 'Part', parent: parent.key }))
     const path = `/api/projects/${project.slug}/tasks/batch`
     const made = await team.owner.fetch<CreatedMany>('POST', path, {
       parent: parent.key,
@@ -151,7 +151,7 @@ describe('store_memory', () => {
         await team.owner.fetch<{ items: { excerpt: string; tags: string[] }[] }>('GET', '/api/memories?order=asc')
       ).body.items.filter(({ excerpt }) => excerpt.startsWith(word))
     expect(await list()).toEqual([])
-    const { memories: stored } = told<{ memories: { id: string }[] }>(
+    const { memories: stored } = factsOf<{ memories: { id: string }[] }>(
       await agent.call('store_memory', { memories, scopeId: slug, tags: ['all'] }),
     )
     expect(stored).toMatchObject([{ id: expect.any(String) }, { id: expect.any(String) }])
@@ -170,7 +170,7 @@ describe('store_memory', () => {
     const { id: session } = (await team.owner.fetch<{ id: string }>('POST', '/api/sessions', { projectId })).body
     const shared = { scope: 'session', scopeId: session }
     const memories = [{ content: 'Own', scope: 'agent' }, { content: 'Here' }, { content: 'Same', scope: 'session' }]
-    const { memories: stored } = told<{ memories: { id: string }[] }>(
+    const { memories: stored } = factsOf<{ memories: { id: string }[] }>(
       await agent.call('store_memory', { memories: [...memories, { content: 'Project', project: slug }], ...shared }),
     )
     const scopes = stored.map(async ({ id }) => (await team.owner.fetch<Memory>('GET', `/api/memories/${id}`)).body)
@@ -207,5 +207,5 @@ test('a repeated call with the same key changes nothing', async () => {
   const args = { tasks: [made.key], idempotencyKey: unique('key'), claimNext: true }
   const [first, second] = [await agent.call('complete_task', args), await agent.call('complete_task', args)]
   expect(second.structuredContent).toEqual(first.structuredContent)
-  expect(told<TaskCompleted>(first)).toMatchObject({ key: made.key, status: 'done' })
+  expect(factsOf<TaskCompleted>(first)).toMatchObject({ key: made.key, status: 'done' })
 })

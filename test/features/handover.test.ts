@@ -6,6 +6,7 @@ import {
   claim,
   complete,
   connect,
+  factsOf,
   get,
   keys,
   newProject,
@@ -15,7 +16,6 @@ import {
   start,
   type Team,
   t,
-  told,
 } from './tasks-support.ts'
 
 let team: Team
@@ -31,8 +31,8 @@ describe('handing over a task', () => {
   test('takes a comment with the change, and keeps the description', async () => {
     const made = await newTask(team.owner, team.project, { description: 'Lock the folder' })
     const agent = await connect(team.owner, { organizationId: team.id })
-    told(await agent.call('update_task', { task: made.key, priority: 'high', comment: 'Half done: lock.ts' }))
-    told(await agent.call('update_task', { task: made.key, comment: 'Tests are missing' }))
+    factsOf(await agent.call('update_task', { task: made.key, priority: 'high', comment: 'Half done: lock.ts' }))
+    factsOf(await agent.call('update_task', { task: made.key, comment: 'Tests are missing' }))
     expect(await bodiesOn(made)).toEqual(['Half done: lock.ts', 'Tests are missing'])
     // A comment alone is not a change of the task.
     expect((await get(team.owner, made)).body).toMatchObject({ description: 'Lock the folder', version: 2 })
@@ -44,9 +44,9 @@ describe('handing over a task', () => {
   test('with only a comment does not interrupt the worker of the task', async () => {
     const made = await newTask(team.owner, team.project)
     const worker = await connect(team.member, { organizationId: team.id })
-    told(await worker.call('claim_task', { task: made.key }))
+    factsOf(await worker.call('claim_task', { task: made.key }))
     const other = await connect(team.other, { organizationId: team.id })
-    told(await other.call('update_task', { task: made.key, comment: 'Look at flock(2)' }))
+    factsOf(await other.call('update_task', { task: made.key, comment: 'Look at flock(2)' }))
     expect(await bodiesOn(made)).toEqual(['Look at flock(2)'])
     await Promise.all([worker.close(), other.close()])
   })
@@ -54,8 +54,8 @@ describe('handing over a task', () => {
   test('takes a note for the next worker, over MCP and both REST routes', async () => {
     const made = await newTask(team.owner, team.project)
     const agent = await connect(team.member, { organizationId: team.id })
-    told(await agent.call('claim_task', { task: made.key }))
-    const given = told<Task>(
+    factsOf(await agent.call('claim_task', { task: made.key }))
+    const given = factsOf<Task>(
       await agent.call('claim_task', { task: made.key, action: 'release', note: 'The lock works; tests are missing' }),
     )
     expect(given).toMatchObject({ status: 'todo' })
@@ -76,7 +76,7 @@ describe('handing over a task', () => {
     const made = await newTask(team.owner, team.project, { blockedBy: [before.key, open.key] })
     await complete(team.member, before, { notes: 'Locked with flock', evidence: ['1a2b3c4'] })
     const agent = await connect(team.owner, { organizationId: team.id })
-    const { waitsFor } = told<TaskDetail>(await agent.call('get_task', { task: made.key }))
+    const { waitsFor } = factsOf<TaskDetail>(await agent.call('get_task', { task: made.key }))
     expect(waitsFor).toMatchObject([
       { key: before.key, status: 'done', completionNotes: 'Locked with flock\n\nEvidence:\n- 1a2b3c4' },
       { key: open.key, title: open.title, status: 'todo' },
@@ -107,7 +107,7 @@ describe('the list of blocked tasks', () => {
     expect(body.total).toBe(2)
     expect(body.items.find(({ key }) => key === waits.key)).toMatchObject({ status: 'todo', blockedBy: [first.key] })
     const agent = await connect(team.owner, { organizationId: team.id })
-    const { items } = told<{ items: string[] }>(
+    const { items } = factsOf<{ items: string[] }>(
       await agent.call('list_tasks', { project: project.id, status: 'blocked' }),
     )
     expect(items.map((line) => line.split(' ')[0]).toSorted()).toEqual(expected)

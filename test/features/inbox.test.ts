@@ -9,13 +9,13 @@ import {
   comment,
   complete,
   connect,
+  factsOf,
   newTask,
   newTeam,
   patch,
   startOnClock,
   type Team,
   t,
-  told,
 } from './tasks-support.ts'
 
 let team: Team
@@ -98,7 +98,7 @@ describe('a question in a comment', () => {
     const { owner, member, project } = team
     const task = await newTask(owner, project)
     const agent = await connect(member)
-    told(await agent.call('update_task', { task: task.key, comment: 'Which folder is meant?', asks: true }))
+    factsOf(await agent.call('update_task', { task: task.key, comment: 'Which folder is meant?', asks: true }))
     const [found] = await needing(member, task.id)
     expect(found).toMatchObject({ reason: 'question', message: 'Which folder is meant?', from: { type: 'agent' } })
     expect(await needing(owner, task.id)).toEqual([])
@@ -130,10 +130,10 @@ describe('a stalled agent, which calls but changes nothing,', () => {
     const task = await newTask(owner, project)
     const agent = await connect(member)
     const look = () => notifyOfStalled(systemCtx(t), {})
-    told(await agent.call('claim_task', { task: task.key, minutes: 60 }))
+    factsOf(await agent.call('claim_task', { task: task.key, minutes: 60 }))
     for (const _ of [1, 2, 3]) {
       clock.forward({ minutes: 11 })
-      told(await agent.call('get_task', { task: task.key }))
+      factsOf(await agent.call('get_task', { task: task.key }))
       await look()
     }
     const [found, ...more] = await needing(member, task.id)
@@ -141,7 +141,7 @@ describe('a stalled agent, which calls but changes nothing,', () => {
     expect(more).toEqual([])
     await look()
     expect(await needing(member, task.id)).toHaveLength(1)
-    told(await agent.call('update_task', { task: task.key, comment: 'Halfway' }))
+    factsOf(await agent.call('update_task', { task: task.key, comment: 'Halfway' }))
     await look()
     expect(await needing(member, task.id)).toEqual([])
     await agent.close()

@@ -8,6 +8,7 @@ import {
   clock,
   complete,
   connect,
+  factsOf,
   get,
   newAgent,
   newTask,
@@ -21,7 +22,6 @@ import {
   startOnClock,
   type Team,
   t,
-  told,
 } from './tasks-support.ts'
 
 let team: Team
@@ -155,7 +155,7 @@ describe('releasing a task', () => {
   test('is refused to another agent, and allowed to a person', async () => {
     const made = await task()
     const [a, b] = [await connect(team.member, { agentId: (await newAgent(team.owner)).id }), await connect(team.other)]
-    told(await a.call('claim_task', { task: made.key }))
+    factsOf(await a.call('claim_task', { task: made.key }))
     expect(refused(await b.call('claim_task', { task: made.key, action: 'release' }))).toContain('conflict.lease_held')
     expect((await release(team.owner, made)).body).toMatchObject({ lease: null, status: 'todo' })
     await Promise.all([a.close(), b.close()])
@@ -187,11 +187,11 @@ describe('a lease', () => {
     const agent = await newAgent(team.owner)
     const worker = await connect(team.member, { agentId: agent.id }, 'v2 client, HTTP 2025')
     const [short, long] = [await task(), await task()]
-    told(await worker.call('claim_task', { task: short.key, minutes: 1 }))
-    told(await worker.call('claim_task', { task: long.key, minutes: 120 }))
+    factsOf(await worker.call('claim_task', { task: short.key, minutes: 1 }))
+    factsOf(await worker.call('claim_task', { task: long.key, minutes: 120 }))
     for (let i = 0; i < 4; i++) {
       clock.forward({ seconds: 50 })
-      told(await worker.call('list_projects', {}))
+      factsOf(await worker.call('list_projects', {}))
       await settled(short)
     }
     expect(await leaseOf(short)).toMatchObject({ lastSeenAt: clock.now().toISOString() })
@@ -208,11 +208,11 @@ describe('a lease', () => {
   test('is extended without a connection only by calls that name the task', async () => {
     const worker = await connect(team.member)
     const [named, other] = [await task(), await task()]
-    for (const { key } of [named, other]) told(await worker.call('claim_task', { task: key, minutes: 5 }))
+    for (const { key } of [named, other]) factsOf(await worker.call('claim_task', { task: key, minutes: 5 }))
     for (let i = 0; i < 3; i++) {
       clock.forward({ minutes: 3 })
-      told(await worker.call('get_task', { task: named.key.toLowerCase() }))
-      told(await worker.call('list_projects', {}))
+      factsOf(await worker.call('get_task', { task: named.key.toLowerCase() }))
+      factsOf(await worker.call('list_projects', {}))
       await settled(named)
     }
     expect([await leaseOf(named), await leaseOf(other)]).toEqual([expect.anything(), null])
@@ -246,7 +246,7 @@ describe('a lease', () => {
     const [mine, agents] = [await task(), await task()]
     await claim(team.other, mine)
     const worker = await connect(team.other)
-    told(await worker.call('claim_task', { task: agents.key }))
+    factsOf(await worker.call('claim_task', { task: agents.key }))
     await worker.close()
     clock.forward({ minutes: 10 })
     await team.other.fetch('GET', '/api/projects')
@@ -263,7 +263,7 @@ describe('the holder of a task', () => {
     const [one, two] = [await newAgent(team.owner), await newAgent(team.owner)]
     const worker = await connect(team.member)
     const other = await connect(team.other)
-    told(await worker.call('claim_task', { task: made.key, agent: one.slug }))
+    factsOf(await worker.call('claim_task', { task: made.key, agent: one.slug }))
     expect(refused(await worker.call('claim_task', { task: made.key, agent: two.slug }))).toContain(
       `${one.name} for Edsger works on`,
     )
@@ -273,8 +273,8 @@ describe('the holder of a task', () => {
       ['delete_task', {}],
     ] as const)
       expect(refused(await other.call(tool, { task: made.key, ...more }))).toContain('conflict.lease_held')
-    told(await worker.call('update_task', { task: made.key, description: 'Half way' }))
-    told(await worker.call('complete_task', { task: made.key }))
+    factsOf(await worker.call('update_task', { task: made.key, description: 'Half way' }))
+    factsOf(await worker.call('complete_task', { task: made.key }))
     expect((await get(team.owner, made)).body).toMatchObject({ status: 'done', lease: null })
     await Promise.all([worker.close(), other.close()])
   })
@@ -298,7 +298,7 @@ describe('the holder of a task', () => {
     const agent = await newAgent(team.owner)
     const worker = await connect(team.member, { agentId: agent.id })
     const [begun, planned] = [await task(), await task({ assignee: agent.id })]
-    told(await worker.call('claim_task', { task: begun.key, minutes: 480 }))
+    factsOf(await worker.call('claim_task', { task: begun.key, minutes: 480 }))
     expect((await team.owner.fetch('DELETE', `/api/agents/${agent.id}`)).status).toBe(200)
     expect((await get(team.owner, begun)).body).toMatchObject({ status: 'in_progress', lease: null, assignee: null })
     expect((await get(team.owner, planned)).body.assignee).toBeNull()
@@ -327,7 +327,7 @@ describe('the holder of a task', () => {
     const secret = await mcpToken(t, team.member)
     expect(secret).toStartWith('svc_live_')
     const worker = await connect(team.member)
-    told(await worker.call('claim_task', { task: made.key }))
+    factsOf(await worker.call('claim_task', { task: made.key }))
     const tokens = (await team.member.fetch<{ items: { id: string }[] }>('GET', '/api/mcp-tokens')).body.items
     for (const { id } of tokens) await team.member.fetch('DELETE', `/api/mcp-tokens/${id}`)
     clock.forward({ minutes: 15 })

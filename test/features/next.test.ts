@@ -7,6 +7,7 @@ import {
   clock,
   complete,
   connect,
+  factsOf,
   get,
   keys,
   newAgent,
@@ -19,7 +20,6 @@ import {
   startOnClock,
   type Team,
   t,
-  told,
 } from './tasks-support.ts'
 
 let team: Team
@@ -65,11 +65,11 @@ describe('the next task', () => {
   test('tells an agent that it already holds the task, and how to continue', async () => {
     const agent = await connect(team.member, { organizationId: team.id })
     const project = team.project.slug
-    const { key } = told<Task>(await agent.call('create_task', { project, title: 'Mine', assignee: 'me' }))
-    told(await agent.call('update_task', { task: key, status: 'in_progress' }))
-    const none = told<{ why: string; waiting: string[] }>(await agent.call('next_task', { project }))
+    const { key } = factsOf<Task>(await agent.call('create_task', { project, title: 'Mine', assignee: 'me' }))
+    factsOf(await agent.call('update_task', { task: key, status: 'in_progress' }))
+    const none = factsOf<{ why: string; waiting: string[] }>(await agent.call('next_task', { project }))
     expect(none.waiting).toEqual([`${key} «Mine» is yours and in progress: claim_task continues it`])
-    expect(told<Task>(await agent.call('claim_task', { task: key }))).toMatchObject({ key, status: 'in_progress' })
+    expect(factsOf<Task>(await agent.call('claim_task', { task: key }))).toMatchObject({ key, status: 'in_progress' })
     await agent.close()
   })
 
@@ -155,7 +155,7 @@ describe('the next task', () => {
     const way = 'v2 client, HTTP 2025'
     const [here, there] = await Promise.all([connect(team.member, {}, way), connect(team.member, {}, way)])
     const keyOf = async (client: typeof here, how: object = {}) =>
-      told<{ task?: Task }>(await client.call('next_task', how as Record<string, unknown>)).task?.key
+      factsOf<{ task?: Task }>(await client.call('next_task', how as Record<string, unknown>)).task?.key
     expect(await keyOf(here)).toBe(one.key)
     expect(await keyOf(there)).toBe(two.key)
     expect([await keyOf(here), await keyOf(there)]).toEqual(keys([one, two]))
@@ -218,14 +218,16 @@ describe('the next task over MCP', () => {
     const [mine] = [await newTask(team.owner, here), await newTask(team.owner, there, { priority: 'critical' })]
     const agent = await newAgent(team.owner)
     const client = await connect(team.member, { agentId: agent.id, projectId: here.id })
-    const answer = told<{ task: Task; why: string }>(await client.call('next_task'))
+    const answer = factsOf<{ task: Task; why: string }>(await client.call('next_task'))
     expect(answer).toMatchObject({ task: { key: mine.key, yoursUntil: expect.any(String) } })
-    expect(told<{ items: Task[] }>(await client.call('list_tasks')).items.map(({ key }) => key)).toEqual([mine.key])
-    const made = told<Task>(await client.call('create_task', { title: 'Found on the way' }))
+    expect(factsOf<{ items: Task[] }>(await client.call('list_tasks')).items.map(({ key }) => key)).toEqual([mine.key])
+    const made = factsOf<Task>(await client.call('create_task', { title: 'Found on the way' }))
     expect((await get(team.owner, made.key)).body.projectId).toBe(here.id)
     // It is a default, not a fence.
-    expect(told<{ task: Task }>(await client.call('next_task', { project: there.slug })).task.priority).toBe('critical')
-    const done = told<{ next: { key: string } }>(
+    expect(factsOf<{ task: Task }>(await client.call('next_task', { project: there.slug })).task.priority).toBe(
+      'critical',
+    )
+    const done = factsOf<{ next: { key: string } }>(
       await client.call('complete_task', { task: mine.key, notes: 'Done.', evidence: ['bun test: 3 pass'] }),
     )
     expect(done.next.key).toBe(made.key)

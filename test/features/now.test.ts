@@ -15,6 +15,7 @@ import {
   comment,
   complete,
   connect,
+  factsOf,
   get,
   newProject,
   newTask,
@@ -23,7 +24,6 @@ import {
   startOnClock,
   type Team,
   t,
-  told,
 } from './tasks-support.ts'
 
 let team: Team
@@ -58,7 +58,7 @@ test('a lane shows what an agent holds and why, its last call and change, and wh
   const held = await newTask(team.owner, team.project, { title: 'Block store', priority: 'critical' })
   const waits = await newTask(team.owner, team.project, { title: 'Reader', blockedBy: [held.key] })
   const client = await agent(team.owner)
-  const given = told<{ task: { key: string }; why: string }>(
+  const given = factsOf<{ task: { key: string }; why: string }>(
     await client.call('next_task', { project: team.project.slug }),
   )
   expect(given.task.key).toBe(held.key)
@@ -89,7 +89,7 @@ test('the reason of a claim does not name tasks of a project that the reader can
   const near = await newTask(team.owner, open, { title: 'Walls', blockedBy: [held.key] })
   const far = await newTask(team.owner, secret, { title: 'Vault', blockedBy: [held.key] })
   const client = await agent(team.owner)
-  const given = told<{ why: string }>(await client.call('next_task', { project: open.slug }))
+  const given = factsOf<{ why: string }>(await client.call('next_task', { project: open.slug }))
   expect(given.why).toContain(far.key)
   const lane = await laneOf(held.key, team.member)
   expect(lane?.waiting.map(({ key }) => key)).toEqual([near.key])
@@ -102,10 +102,10 @@ test('the reason of a claim does not name tasks of a project that the reader can
 test('an agent that changes nothing for half an hour is stalled and listed first; it can be taken over', async () => {
   const made = await newTask(team.owner, team.project, { title: 'Resume a download' })
   const client = await agent(team.member)
-  told(await client.call('claim_task', { task: made.key, minutes: 60 }))
+  factsOf(await client.call('claim_task', { task: made.key, minutes: 60 }))
   for (let minute = 0; minute < 31; minute += 1) {
     clock.forward({ minutes: 1 })
-    told(await client.call('get_task', { task: made.key }))
+    factsOf(await client.call('get_task', { task: made.key }))
   }
   const seen = async (): Promise<boolean> => (await laneOf(made.key))?.stalled === true
   while (!(await seen())) await Bun.sleep(10)
@@ -169,8 +169,8 @@ test('evidence of a task is stored in the same form as evidence of a feature', a
 test('evidence is added once, while the task is open, and verified by a person', async () => {
   const made = await newTask(team.owner, team.project)
   const client = await agent(team.owner)
-  told(await client.call('claim_task', { task: made.key }))
-  told(await client.call('update_task', { task: made.key, evidence: ['bun test: 214 pass'] }))
+  factsOf(await client.call('claim_task', { task: made.key }))
+  factsOf(await client.call('update_task', { task: made.key, evidence: ['bun test: 214 pass'] }))
   const added = await patch(team.member, made.id, { evidence: ['3f98b0f', 'bun test: 214 pass'] })
   expect(added.body.version).toBe((await get(team.owner, made.id)).body.version)
   await patch(team.member, made.id, { evidence: ['3f98b0f'] })
@@ -179,13 +179,13 @@ test('evidence is added once, while the task is open, and verified by a person',
     { level: 'reported', actor: { type: 'agent' }, evidence: { summary: 'bun test: 214 pass' } },
     { level: 'reported', actor: { type: 'user' }, evidence: { commits: ['3f98b0f'] } },
   ])
-  const { evidence } = told<{ evidence: string[] }>(await client.call('get_task', { task: made.key }))
+  const { evidence } = factsOf<{ evidence: string[] }>(await client.call('get_task', { task: made.key }))
   expect(evidence).toEqual([
     expect.stringMatching(/^«bun test: 214 pass» \(reported, /),
     expect.stringContaining('3f98b0f'),
   ])
   // Who completes it with the same evidence adds nothing.
-  told(await client.call('complete_task', { task: made.key, evidence: ['bun test: 214 pass'] }))
+  factsOf(await client.call('complete_task', { task: made.key, evidence: ['bun test: 214 pass'] }))
   expect(await shown()).toHaveLength(2)
 
   const [first] = await shown()
@@ -204,18 +204,18 @@ test('evidence is added once, while the task is open, and verified by a person',
 test('a replay contains the events of one’s own session, and only the head of others’ sessions', async () => {
   const made = await newTask(team.owner, team.project, { title: 'Offline' })
   const client = await agent(team.owner)
-  const begun = told<{ id: string }>(
+  const begun = factsOf<{ id: string }>(
     await client.call('create_session', { goals: ['Secret goal'], project: team.project.slug }),
   )
   const { id } = await timeline(team.owner, begun.id)
-  told(await client.call('claim_task', { task: made.key }))
+  factsOf(await client.call('claim_task', { task: made.key }))
   clock.forward({ minutes: 3 })
-  told(await client.call('update_task', { task: made.key, priority: 'high' }))
+  factsOf(await client.call('update_task', { task: made.key, priority: 'high' }))
   await comment(team.member, made.id, 'Keep the checksum')
-  told(await client.call('resume_session', { checkpoint: { nextStep: 'Covers and fonts' } }))
+  factsOf(await client.call('resume_session', { checkpoint: { nextStep: 'Covers and fonts' } }))
   clock.forward({ minutes: 2 })
-  told(await client.call('complete_task', { tasks: [made.key] }))
-  told(await client.call('end_session', { session: id, summary: 'Done' }))
+  factsOf(await client.call('complete_task', { tasks: [made.key] }))
+  factsOf(await client.call('end_session', { session: id, summary: 'Done' }))
   const replay = await timeline(team.owner, id)
   const rows = await t.app.db.select().from(events).where(eq(events.sessionId, id)).orderBy(events.seq)
   const own = replay.events.filter((event) => event.own)
@@ -245,11 +245,11 @@ test('a replay contains the events of one’s own session, and only the head of 
 test('calls are stored for 30 days', async () => {
   const made = await newTask(team.owner, team.project)
   const client = await agent(team.owner)
-  told(await client.call('claim_task', { task: made.key }))
+  factsOf(await client.call('claim_task', { task: made.key }))
   const [row] = await t.app.db.select().from(tasks).where(eq(tasks.id, made.id))
   const credential = row?.leaseCredentialId as string
   clock.forward({ seconds: 30 })
-  told(await client.call('get_task', { task: made.key }))
+  factsOf(await client.call('get_task', { task: made.key }))
   while ((await storedCalls(credential)).reduce((a, b) => a + b, 0) < 2) await Bun.sleep(10)
   await purgeExpired(systemCtx(t), {})
   expect(await storedCalls(credential)).not.toEqual([])

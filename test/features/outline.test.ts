@@ -10,6 +10,7 @@ import {
   claim,
   complete,
   connect,
+  factsOf,
   get,
   keys,
   newAgent,
@@ -24,7 +25,6 @@ import {
   start,
   type Team,
   t,
-  told,
 } from './tasks-support.ts'
 
 let team: Team
@@ -225,7 +225,7 @@ describe('deleting and restoring', () => {
   test('tasks held by another agent is refused to an agent, and allowed to a person', async () => {
     const { epic, task } = await outline()
     const holder = await connect(team.member, { agentId: (await newAgent(team.owner)).id })
-    told(await holder.call('claim_task', { task: task.key }))
+    factsOf(await holder.call('claim_task', { task: task.key }))
     const other = await connect(team.other)
     expect(refused(await other.call('delete_task', { task: task.key, reason: 'Not needed' }))).toContain(
       'conflict.lease_held',

@@ -7,6 +7,7 @@ import {
   comment,
   complete,
   connect,
+  factsOf,
   get,
   newEpic,
   newStory,
@@ -18,7 +19,6 @@ import {
   start,
   type Team,
   t,
-  told,
 } from './tasks-support.ts'
 
 let team: Team
@@ -117,7 +117,7 @@ test('`can` is returned by the nested route too, and never over MCP', async () =
   expect((await team.viewer.fetch<TaskDetail>('GET', path)).body.can.update).toMatchObject({ code: 'forbidden' })
 
   const client = await connect(team.member)
-  const shown = told<Record<string, unknown>>(await client.call('get_task', { task: task.key }))
+  const shown = factsOf<Record<string, unknown>>(await client.call('get_task', { task: task.key }))
   expect(shown).toMatchObject({ key: task.key })
   expect(shown).not.toHaveProperty('can')
 })

@@ -112,7 +112,7 @@ export async function connect(
 ): Promise<McpClient> {
   return (ways[way] as (typeof ways)[string])(t.url, await mcpToken(t, who, options))
 }
-export const told = factsOf
+export { factsOf }
 /** Why a tool refused. */
 export const refused = (result: Result): string => {
   expect(result.isError).toBe(true)

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { capitalizeFirst } from '../../text/text.ts'
 import type { TaskChange } from '../tasks/hooks.ts'
 import type { TaskCheckpoint } from '../tasks/leases/checkpoint-schema.ts'
 import type { Task } from '../tasks/schema.ts'
@@ -89,13 +90,13 @@ export function describeChange(fields: Fields, after: Task): string {
     .join(', ')
 }
 
-const capitalize = (value: string): string => `${value[0]?.toUpperCase()}${value.slice(1).replaceAll('_', ' ')}`
+const toWords = (value: string): string => capitalizeFirst(value.replaceAll('_', ' '))
 
 const descriptions: Record<FieldName, (after: Task) => string> = {
   title: () => 'title',
   description: () => 'description',
-  status: ({ status }) => `state ${capitalize(status)}`,
-  priority: ({ priority }) => `priority ${capitalize(priority)}`,
+  status: ({ status }) => `state ${toWords(status)}`,
+  priority: ({ priority }) => `priority ${toWords(priority)}`,
   assignee: ({ assignee }) => (assignee ? `assignee ${assignee.name}` : 'no assignee'),
   labels: () => 'labels',
   dueAt: ({ dueAt }) => (dueAt ? `due ${dueAt.slice(0, 10)}` : 'no due date'),

@@ -5,6 +5,7 @@ import type { Config } from '../../config.ts'
 import { AppError } from '../../errors.ts'
 import { email as emailType, url as urlType } from '../../schema.ts'
 import type { App } from '../../services.ts'
+import { capitalizeFirst } from '../../text/text.ts'
 import { oneLine } from '../mail/message.ts'
 import { type CallbackQuery, type Provider, providers } from './schema.ts'
 
@@ -16,8 +17,6 @@ export const providerNames: Record<Provider, string> = {
   google: 'Google',
   oidc: 'the identity provider',
 }
-/** For the start of a sentence. */
-export const capitalizeFirst = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`
 
 export interface Identity {
   provider: Provider

@@ -4,6 +4,7 @@ import { userIdOf } from '../../auth/actor.ts'
 import { issueSecret, redeemSecret } from '../../auth/one-time-secrets.ts'
 import { anyone, authorize, recent } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
+import { capitalizeFirst } from '../../text/text.ts'
 import { confirmAccountError, isAccountQuestion } from '../accounts/confirm-account.ts'
 import { countSignIn } from '../accounts/people.ts'
 import type { SignedIn } from '../accounts/schema.ts'
@@ -13,7 +14,6 @@ import { enterWithIdentity, linkIdentity } from './identities.ts'
 import {
   type Attempt,
   authorizationUrlAt,
-  capitalizeFirst,
   configuredProviders,
   fetchIdentity,
   type Identity,

@@ -9,7 +9,7 @@ const NEWEST = 50
 /** XML allows neither control characters, which are removed elsewhere, nor these. */
 const noXml = /[\ufffe\uffff]/g
 
-export const feed: SitePageRenderer = (ctx, request) =>
+export const renderFeed: SitePageRenderer = (ctx, request) =>
   servePage(ctx, request, async () => {
     const { url } = ctx.app
     const { general } = await settingsOf(ctx)

@@ -3,7 +3,7 @@ import { html } from '../../pages/pages.ts'
 import { dateElement } from '../../pages/site-page.ts'
 import { settingsOf } from '../settings/values.ts'
 import type { PublicPost, PublicPostItem } from './content-schema.ts'
-import { feed } from './feed.ts'
+import { renderFeed } from './feed.ts'
 import { renderPage } from './frame.ts'
 import { findCategory, readPage, readPost, readPosts } from './public.ts'
 import { recordPages } from './records-html.ts'
@@ -105,7 +105,7 @@ export const sitePages: Record<string, SitePageRenderer> = {
   '/blog': blog,
   '/blog/:slug': post,
   '/blog/category/:slug': category,
-  '/feed.xml': feed,
+  '/feed.xml': renderFeed,
   '/sitemap.xml': sitemap,
   '/robots.txt': robots,
   ...recordPages,

@@ -2,6 +2,7 @@ import { notFound } from '../../errors.ts'
 import type { SitePageRenderer } from '../../feature.ts'
 import { html } from '../../pages/pages.ts'
 import { sponsorLink } from '../../pages/site-page.ts'
+import { capitalizeFirst } from '../../text/text.ts'
 import { footerSponsors, renderPage } from '../site/frame.ts'
 import { servePage } from '../site/serve.ts'
 import type { PublicSponsorList } from './schema.ts'
@@ -22,8 +23,7 @@ const page: SitePageRenderer = (ctx, request) =>
     const { items } = await listPublic(ctx, {})
     if (items.length === 0) throw notFound('page', 'sponsors')
     const tiers = [...Map.groupBy(items, ({ tier }) => tier)].map(
-      ([tier, members]) =>
-        `<h2>${tier[0]?.toUpperCase()}${tier.slice(1)}</h2><ul class="posts">${members.map(entry).join('')}</ul>`,
+      ([tier, members]) => `<h2>${capitalizeFirst(tier)}</h2><ul class="posts">${members.map(entry).join('')}</ul>`,
     )
     const body = `<h1>Sponsors</h1><p class="lead">They support this site.</p>${tiers.join('')}`
     return { body: await renderPage(ctx, { title: 'Sponsors', path: '/sponsors', body }) }

@@ -147,7 +147,7 @@ export function isLeftBehind({ task, ...found }: FoundTask, worker: Worker): boo
   return sameCredential && isInSession(lease, worker) && !found.leaseStreamOpen
 }
 
-/** Two windows on one token are told apart by their sessions if both are known. */
+/** Their sessions distinguish two windows on one token, if both sessions are known. */
 export const isInSession = ({ sessionId }: Lease, worker: Worker): boolean =>
   !worker.sessionId || !sessionId || worker.sessionId === sessionId
 
