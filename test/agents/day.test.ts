@@ -1,10 +1,13 @@
 import { afterAll, expect, test } from 'bun:test'
-import { and, eq } from 'drizzle-orm'
+import { and, eq, type SQL } from 'drizzle-orm'
 import { events } from '../../src/events/table.ts'
+import { maintainStreams } from '../../src/features/connections/streams.ts'
+import { isLeaseStreamOpen } from '../../src/features/tasks/leases/lease-columns.ts'
 import { tasks as table } from '../../src/features/tasks/table.ts'
 import { TestClock } from '../features/support.ts'
 import { type McpClient, ways } from '../mcp/support.ts'
 import { mcpToken, type Person, person, type TestApp, testApp } from '../support/app.ts'
+import { until } from '../support/until.ts'
 import type { Facts } from './harness.ts'
 
 /**
@@ -53,6 +56,8 @@ class Day {
     readonly waitsFor: ReadonlyMap<string, string[]>,
     /** The keys of the tasks that are done, as the server stores them. */
     private readonly stored: () => Promise<string[]>,
+    /** The keys of the tasks whose holder has an open stream. */
+    readonly protectedKeys: () => Promise<string[]>,
     private readonly clock: TestClock,
   ) {}
 
@@ -181,8 +186,12 @@ class Window {
     this.day.changed()
   }
 
-  /** The others try to finish and to take what this one holds. A connection that breaks meanwhile proves nothing. */
+  /**
+   * The others try to finish and to take what this one holds. A connection that breaks meanwhile proves nothing. A
+   * client over HTTP opens its stream after its first calls, and only the open stream protects the task.
+   */
   async #tempt(key: string): Promise<void> {
+    await until(async () => (await this.day.protectedKeys()).includes(key))
     for (const other of this.day.windows.filter((window) => window !== this))
       for (const tool of ['complete_task', 'claim_task']) {
         const answer = await other.call(tool, { task: key }).catch(() => undefined)
@@ -196,6 +205,8 @@ let t: TestApp
 let owner: Person
 const day = async (): Promise<{ all: Day; projectId: string }> => {
   t = await testApp({ background: 'off' }, clock.now)
+  // On Postgres a process whose streams are not maintained counts as ended after a few seconds.
+  stopStreams = maintainStreams(t.app)
   owner = await person(t)
   const { id } = (await owner.fetch<{ id: string }>('POST', '/api/projects', { name: 'Folder lock' })).body
   const tasks = planned()
@@ -206,16 +217,18 @@ const day = async (): Promise<{ all: Day; projectId: string }> => {
   // Keys are given in the order of the plan.
   const keyOf = (ref: string) => `FL-${Number(ref.slice(1)) + 1}`
   const waitsFor = new Map(tasks.map((task) => [keyOf(task.ref), task.blockedBy.map(keyOf)]))
-  const stored = async () => {
-    const found = await t.app.db
-      .select({ number: table.number })
-      .from(table)
-      .where(and(eq(table.projectId, id), eq(table.status, 'done')))
-    return found.map(({ number }) => `FL-${number}`)
+  const keysWith = (condition: SQL) => async () => {
+    const rows = t.app.db.select({ number: table.number }).from(table)
+    return (await rows.where(and(eq(table.projectId, id), condition))).map(({ number }) => `FL-${number}`)
   }
-  return { all: new Day(waitsFor, stored, clock), projectId: id }
+  const all = new Day(waitsFor, keysWith(eq(table.status, 'done')), keysWith(isLeaseStreamOpen), clock)
+  return { all, projectId: id }
 }
-afterAll(() => t?.close())
+let stopStreams: (() => Promise<void>) | undefined
+afterAll(async () => {
+  await stopStreams?.()
+  await t?.close()
+})
 
 test(`four agents of one person finish ${TASKS} tasks, each task once`, async () => {
   const { all, projectId } = await day()

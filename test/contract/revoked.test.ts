@@ -14,6 +14,8 @@ interface Room {
   /** In the title of every record. */
   word: string
   one: Partial<Record<RecordName, MadeRecord>>
+  /** An activity of the project that has the word in its text. */
+  activityId: string
 }
 
 /** A team with one record of each of these kinds, and a member who was told of some of them. */
@@ -29,9 +31,12 @@ async function room(which: readonly RecordName[]): Promise<Room> {
     words: (kind) => ({ title: `${word} ${kind}`, text: 'Some text.' }),
     more,
   })
+  await owner.fetch('PATCH', `/api/specs/${one.spec?.id}`, { content: `Now with ${word}.` })
   await owner.fetch('POST', `/api/tasks/${one.task?.id}/comments`, { body: `@${reader.email} look at ${word}` })
   await indexed(t)
-  return { owner, reader, word, one }
+  const activities = (await owner.fetch<{ items: { id: string }[] }>('GET', '/api/activities')).body.items
+  const activityId = activities.find((activity) => JSON.stringify(activity).includes(word))?.id as string
+  return { owner, reader, word, one, activityId }
 }
 
 /** Routes that read, for anybody but administrators. */
@@ -40,14 +45,15 @@ const reading = routes.filter(
 )
 
 /** The address of a route for this room: with ids of its records, and questions for its word. */
-function addressOf({ path, hooks: { query } }: RouteLike, { owner, word, one }: Room): string {
+function addressOf({ path, hooks: { query } }: RouteLike, { owner, word, one, activityId }: Room): string {
   const filled = path.replace(/\/([\w-]+)\/:(\w+)/g, (_, collection: string) => {
     const [kind] = Object.entries(kinds).find(([, info]) => 'path' in info && info.path === `/${collection}`) ?? []
-    const id = collection === 'teams' ? owner.organizationId : one[kind as RecordName]?.id
+    const others: Record<string, string> = { teams: owner.organizationId, activities: activityId }
+    const id = others[collection] ?? one[kind as RecordName]?.id
     return `/${collection}/${id ?? one[collection.replace(/s$/, '') as RecordName]?.id ?? 'none'}`
   })
   const fields = Object.keys((query?.properties ?? {}) as object)
-  const given = { q: word, query: word, projectId: one.project?.id }
+  const given = { q: word, query: word, projectId: one.project?.id, ...(path.endsWith('/compare') && { from: '1' }) }
   const asked = Object.entries(given).filter(([name, value]) => fields.includes(name) && value)
   return `${filled}?${new URLSearchParams(asked as [string, string][])}`
 }
@@ -88,6 +94,7 @@ const all = Object.keys(kinds) as RecordName[]
 const ofProject = all.filter((kind) => !['skill', 'agent'].includes(kind))
 const feeds = [
   'GET /api/activities',
+  'GET /api/activities/:id',
   'GET /api/notifications',
   'GET /api/search',
   'GET /api/search/suggestions',
@@ -96,6 +103,7 @@ const feeds = [
   'GET /api/context',
   'GET /api/tasks',
   'GET /api/notes',
+  'GET /api/specs/:id/compare',
   'search_memory',
   'list_tasks',
 ]
@@ -129,4 +137,17 @@ describe('nothing remains readable', () => {
     // Neither where they are at home, without the team's header.
     expect(await seenBy(withToken(at.reader.token), at)).toEqual([])
   })
+
+  test.each(['owner', 'admin'] as const)(
+    'of a project that became private, except for an %s of the team',
+    async (role) => {
+      const at = await room(['project', 'task', 'note', 'spec'])
+      const other = role === 'owner' ? at.owner : inside(await member(t, at.owner, role), at.owner.organizationId)
+      await at.owner.fetch('POST', `/api/projects/${at.one.project?.id}/share`, { visibility: 'private' })
+      const lists = reading.filter((route) =>
+        ['GET /api/tasks', 'GET /api/notes', 'GET /api/search'].includes(nameOf(route)),
+      )
+      expect(await seenBy(other, at, undefined, lists)).toEqual(lists.map(nameOf))
+    },
+  )
 })

@@ -28,6 +28,8 @@ export function useChangeDecision(decision: DecisionDetail) {
       if (before) cache.setQueryData(queryKey, { ...before, ...patch })
       return { before }
     },
+    // The next change may come before the page is loaded again, and names this version.
+    onSuccess: ({ version }) => cache.setQueryData(queryKey, (now) => now && { ...now, version }),
     onError: (_error, _patch, context) => {
       if (context?.before) cache.setQueryData(queryKey, context.before)
     },
