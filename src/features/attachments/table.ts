@@ -32,3 +32,21 @@ export const attachments = pgTable(
     index('attachments_author').on(t.createdById),
   ],
 )
+
+/** Files that were uploaded before their record exists. Only their author sees them; they are deleted after a day. */
+export const pendingUploads = pgTable(
+  'pending_uploads',
+  {
+    /** The file keeps it when its record is created, so that the text of the record can contain its address. */
+    id: uuid().primaryKey(),
+    userId: uuid()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    name: text().notNull(),
+    type: text().notNull(),
+    size: integer().notNull(),
+    bytes: bytea().notNull(),
+    createdAt: instant().notNull(),
+  },
+  (t) => [index('pending_uploads_user').on(t.userId), index('pending_uploads_created').on(t.createdAt)],
+)
