@@ -74,6 +74,7 @@ import m71 from './0071_feature_evidence_missing.sql' with { type: 'text' }
 import m72 from './0072_push_subscriptions.sql' with { type: 'text' }
 import m73 from './0073_changes.sql' with { type: 'text' }
 import m74 from './0074_pending_uploads.sql' with { type: 'text' }
+import m75 from './0075_notification_rules.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -150,4 +151,5 @@ export const migrations: Migration[] = [
   { id: '0072_push_subscriptions', sql: m72 },
   { id: '0073_changes', sql: m73 },
   { id: '0074_pending_uploads', sql: m74 },
+  { id: '0075_notification_rules', sql: m75 },
 ]

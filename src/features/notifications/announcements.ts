@@ -116,6 +116,8 @@ async function deliverBatch(ctx: Ctx, { id, createdAt, audience, ...content }: R
           fromType: sql<null>`null::text`.as('from_type'),
           fromId: sql<null>`null::uuid`.as('from_id'),
           announcementId: sql<string>`${id}::uuid`.as('announcement_id'),
+          inbox: sql<boolean>`true`.as('inbox'),
+          mail: sql<null>`null::text`.as('mail'),
         })
         .from(users)
         .where(and(isRecipient(audience), after === undefined ? undefined : gt(users.id, after)))

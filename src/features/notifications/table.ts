@@ -1,5 +1,5 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import { index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import { boolean, index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, newId, record } from '../../db/columns.ts'
 import type { RecordName } from '../../records/names.ts'
 import { users } from '../users/table.ts'
@@ -54,12 +54,17 @@ export const notifications = pgTable(
     fromType: text().$type<'user' | 'agent'>(),
     fromId: uuid(),
     announcementId: uuid().references(() => announcements.id, { onDelete: 'set null' }),
+    /** false: its reader does not want this reason in the inbox. It is then only mailed, pushed or forwarded. */
+    inbox: boolean().notNull().default(true),
+    /** A mail about it is pending: at once, or with the next daily mail. Null once it is queued, or if none is wanted. */
+    mail: text().$type<'now' | 'daily'>(),
   },
   (t) => [
     index('notifications_user').on(t.userId, t.createdAt, t.id),
     index('notifications_unread').on(t.userId).where(sql`${t.readAt} is null`),
     index('notifications_needs').on(t.userId, t.createdAt, t.id).where(isOpen(t)),
     index('notifications_record').on(t.recordId).where(sql`${t.doneAt} is null and ${t.recordId} is not null`),
+    index('notifications_mail').on(t.userId, t.createdAt).where(sql`${t.mail} is not null`),
     index('notifications_created').using('brin', t.createdAt),
   ],
 )
