@@ -75,6 +75,7 @@ import m72 from './0072_push_subscriptions.sql' with { type: 'text' }
 import m73 from './0073_changes.sql' with { type: 'text' }
 import m74 from './0074_pending_uploads.sql' with { type: 'text' }
 import m75 from './0075_notification_rules.sql' with { type: 'text' }
+import m76 from './0076_project_colors.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -152,4 +153,5 @@ export const migrations: Migration[] = [
   { id: '0073_changes', sql: m73 },
   { id: '0074_pending_uploads', sql: m74 },
   { id: '0075_notification_rules', sql: m75 },
+  { id: '0076_project_colors', sql: m76 },
 ]

@@ -1,9 +1,12 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, searchOver, softRecord } from '../../db/columns.ts'
+import { type ProjectColor, projectColors } from '../../records/project-colors.ts'
 import { organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
 import { workspaces } from '../workspaces/table.ts'
+
+const anyColor = sql.raw(`('{${projectColors.join(',')}}'::text[])[1 + floor(random() * ${projectColors.length})::int]`)
 
 export const projects = pgTable(
   'projects',
@@ -18,6 +21,8 @@ export const projects = pgTable(
     slug: text().notNull(),
     key: text().notNull(),
     description: text(),
+    /** Older versions store a project without it. This version chooses the least used colour of the team. */
+    color: text().$type<ProjectColor>().notNull().default(anyColor),
     visibility: text().$type<'private' | 'team' | 'public'>().notNull(),
     /** The visibility to restore when the project is unshared; null unless it is shared. */
     formerVisibility: text().$type<'private' | 'team' | 'public'>(),
