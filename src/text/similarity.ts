@@ -33,3 +33,24 @@ export function isSimilar(given: string, name: string): boolean {
   const most = Math.min(MOST_TYPOS, Math.floor(wanted.length / 3))
   return text.includes(wanted) || editDistance(text, wanted, most) <= most
 }
+
+/** Returns the pairs of neighbouring letters and digits of each word, each with how often it occurs. */
+function pairsOf(text: string): Map<string, number> {
+  const pairs = new Map<string, number>()
+  for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) {
+    const letters = [...` ${word} `]
+    for (let i = 1; i < letters.length; i++) {
+      const pair = `${letters[i - 1]}${letters[i]}`
+      pairs.set(pair, (pairs.get(pair) ?? 0) + 1)
+    }
+  }
+  return pairs
+}
+
+/** Returns how similar two short texts are, from 0 to 1: the share of pairs of letters that both have (Dice). */
+export function shareOfPairs(a: string, b: string): number {
+  const [first, second] = [pairsOf(a), pairsOf(b)]
+  const all = [...first.values(), ...second.values()].reduce((sum, n) => sum + n, 0)
+  const shared = [...first].reduce((sum, [pair, n]) => sum + Math.min(n, second.get(pair) ?? 0), 0)
+  return all === 0 ? 0 : (2 * shared) / all
+}

@@ -11,6 +11,8 @@ import { GraphQuery, TaskGraph } from './dependencies/graph-schema.ts'
 import { claim, release } from './leases/leases.ts'
 import { pickNextTask } from './leases/next.ts'
 import { TaskCounts, TaskCountsQuery, TaskGroups, TaskPage, TaskQuery } from './lists/list-schema.ts'
+import { listSimilar } from './lists/similar.ts'
+import { SimilarQuery, SimilarTasks } from './lists/similar-schema.ts'
 import { changeMany } from './many/batch.ts'
 import { createMany } from './many/creation.ts'
 import { ChangedMany, ChangeMany, CompletedMany, CompleteMany, CreatedMany, CreateMany } from './many/many-schema.ts'
@@ -72,6 +74,11 @@ export const taskRoutes = (http: Http) =>
       ...on(tasks.countTasks, 'Count tasks by state, priority, assignee, holder, label, story or epic'),
       query: TaskCountsQuery,
       response: TaskCounts,
+    })
+    .get('/api/tasks/similar', ({ ctx, query }) => listSimilar(ctx, query), {
+      ...on(listSimilar, 'List up to three tasks that are similar to a title, so that no task is created twice'),
+      query: SimilarQuery,
+      response: SimilarTasks,
     })
     .post('/api/tasks/batch', async ({ ctx, body, set }) => undoable(ctx, set, await changeMany(ctx, body)), {
       ...on(changeMany, 'Make one change to several tasks, each on its own'),
