@@ -30,9 +30,13 @@ export const attachmentRoutes = (http: Http) =>
         return added
       },
       {
-        ...on(attachments.add, 'Add a picture or file of at most 10 MiB to a record', {
-          upload: FILE_BYTES,
-        }),
+        ...on(
+          attachments.add,
+          'Upload a picture or file of at most 10 MiB: to a record, or before the task that names it',
+          {
+            upload: FILE_BYTES,
+          },
+        ),
         query: AttachmentAdd,
         body: Upload,
         response: { 201: Attachment },

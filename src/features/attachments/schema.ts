@@ -22,8 +22,8 @@ const name = title(200, { example: 'covers.png', description: 'The extension dec
 
 export const Attachment = object({
   id: id(),
-  kind: oneOf(holderNames),
-  recordId: id(),
+  kind: nullable(oneOf(holderNames)),
+  recordId: nullable(id({ description: 'Null while no record names the file' })),
   name,
   type: text(100, {
     example: 'image/png',
@@ -44,7 +44,8 @@ const Holder = object({
 })
 export const AttachmentQuery = object({ ...paging('createdAt'), ...partial(Holder).properties })
 export type AttachmentQuery = Static<typeof AttachmentQuery>
-export const AttachmentAdd = object({ ...Holder.properties, name })
+/** Without a record, the file waits for the one whose creation names it. */
+export const AttachmentAdd = object({ ...partial(Holder).properties, name })
 export type AttachmentAdd = Static<typeof AttachmentAdd>
 
 export const Upload = object({

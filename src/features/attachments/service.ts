@@ -1,44 +1,25 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { Buckets, countAttempt, networkOf, tooManyError } from '../../auth/limits.ts'
 import { anyone, memberOrAlone } from '../../auth/policy.ts'
-import { AppError, notFound } from '../../errors.ts'
-import type { RecordName } from '../../records/names.ts'
+import { invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { isVisibleRecord } from '../../records/readable.ts'
 import { findSeenRecords, type LinkEnd } from '../links/ends.ts'
 import { isPublished } from '../notes/rows.ts'
 import { notes } from '../notes/table.ts'
-import { requirePlanRoom } from '../organizations/plans.ts'
 import { organizations } from '../organizations/table.ts'
 import { requireWriter } from '../projects/rows.ts'
 import { attachmentAdded, attachmentRemoved } from './events.ts'
+import { findPending, removePending, storePending } from './pending.ts'
+import { attachmentColumns, attachmentEvent, type Row, requireFileRoom, toAttachment } from './rows.ts'
 import type { Attachment, AttachmentAdd, AttachmentPage, AttachmentQuery, Upload } from './schema.ts'
 import { attachments } from './table.ts'
 import { checkUpload } from './types.ts'
 
 /** Uploads of one user in a minute: each one writes megabytes. */
 const PER_MINUTE = 30
-/** Files of one record, so that a page shows all of them. */
-const OF_RECORD = 200
-/** Bytes of all files of a team, and of one user's personal records. */
-const OF_TEAM = 2 ** 30
-const OF_USER = 256 << 20
-
-export const attachmentColumns = {
-  id: attachments.id,
-  kind: attachments.kind,
-  recordId: attachments.recordId,
-  name: attachments.name,
-  type: attachments.type,
-  size: attachments.size,
-  createdById: attachments.createdById,
-  createdAt: attachments.createdAt,
-}
-type Row = Omit<Attachment, 'path' | 'kind'> & { kind: RecordName }
-const toAttachment = (row: Row): Attachment => ({ ...row, path: `/api/uploads/${row.id}` }) as Attachment
-
 const uploadRule = memberOrAlone('uploads:write')
 
 /** Finds the record that holds a file, and requires the right to change its text. */
@@ -55,60 +36,32 @@ async function findWritableRecord(
   return record
 }
 
-/**
- * Requires room for a file: within the plan of the team, else within a general limit. Two concurrent uploads may exceed
- * the general limit by one file.
- */
-export async function requireFileRoom(ctx: Ctx, { organizationId, id }: LinkEnd, size: number): Promise<void> {
-  const owner = organizationId
-    ? eq(attachments.organizationId, organizationId)
-    : and(isNull(attachments.organizationId), eq(attachments.createdById, userIdOf(ctx.actor)))
-  const [used] = await ctx.db
-    .select({
-      bytes: sql<string>`coalesce(sum(${attachments.size}), 0)`,
-      here: sql<string>`count(*) filter (where ${attachments.recordId} = ${id})`,
-    })
-    .from(attachments)
-    .where(owner)
-  const isPlanned = organizationId
-    ? await requirePlanRoom(ctx, organizationId, 'storageMb', { more: size / 2 ** 20 })
-    : false
-  const most = isPlanned ? Number.POSITIVE_INFINITY : organizationId ? OF_TEAM : OF_USER
-  if (Number(used?.bytes) + size > most)
-    throw new AppError(
-      'too_large',
-      `All files together can have at most ${most >> 20} MiB. Delete files that you no longer need.`,
-    )
-  if (Number(used?.here) >= OF_RECORD)
-    throw new AppError(
-      'conflict',
-      `A record can have at most ${OF_RECORD} files. Delete files that you no longer need.`,
-    )
-}
-
-const attachmentEvent = (record: LinkEnd, { id, name, size, kind, recordId }: Row) => ({
-  subjectId: id,
-  organizationId: record.organizationId,
-  projectId: record.projectId,
-  userId: record.organizationId ? null : record.ownerId,
-  data: { name, size, noun: kind, record: kind, recordId },
-})
-
 interface CheckedFile extends AttachmentAdd {
   type: string
   bytes: Uint8Array
 }
 
+/** Returns the record that the caller names; undefined if the file is uploaded before its record. */
+function holderOf({ kind, recordId }: AttachmentAdd): Pick<Row, 'kind' | 'recordId'> | undefined {
+  if (kind && recordId) return { kind, recordId }
+  if (!kind && !recordId) return undefined
+  throw invalid(kind ? '/recordId' : '/kind', 'Send both kind and recordId, or neither.', 'required')
+}
+
 const storeUpload = write(
   'attachments.store',
   uploadRule,
-  async (ctx, { bytes, ...file }: CheckedFile): Promise<Attachment> => {
-    const record = await findWritableRecord(ctx, file, 'Attaching a file')
-    await requireFileRoom(ctx, record, bytes.length)
+  async (ctx, { bytes, type, ...file }: CheckedFile): Promise<Attachment> => {
+    const name = file.name.trim().toWellFormed()
+    const holder = holderOf(file)
+    if (!holder) return storePending(ctx, { name, type, bytes })
+    const record = await findWritableRecord(ctx, holder, 'Attaching a file')
+    await requireFileRoom(ctx, record, { bytes: bytes.length, files: 1 })
     const row: Row = {
-      ...file,
+      ...holder,
+      type,
       id: crypto.randomUUID(),
-      name: file.name.trim().toWellFormed(),
+      name,
       size: bytes.length,
       createdById: userIdOf(ctx.actor),
       createdAt: ctx.now,
@@ -165,7 +118,10 @@ export const remove = write(
       .select(attachmentColumns)
       .from(attachments)
       .where(and(eq(attachments.id, id), isVisibleRecord(ctx, attachments.kind, attachments.recordId)))
-    if (!row) throw notFound('file', id)
+    if (!row) {
+      if (await removePending(ctx, id)) return { id, deleted: true }
+      throw notFound('file', id)
+    }
     const record = await findWritableRecord(ctx, row, 'Deleting a file')
     await ctx.db.delete(attachments).where(eq(attachments.id, id))
     ctx.emit(attachmentRemoved, attachmentEvent(record, row))
@@ -185,7 +141,7 @@ interface Stored {
   bytes: Uint8Array<ArrayBuffer> | null
 }
 
-/** Returns a file to callers who see its record. Everyone can read the files of a published note. */
+/** Returns a file to callers who see its record, and to its author before it has one. Everyone can read the files of a published note. */
 export const get = read(
   'attachments.get',
   anyone,
@@ -198,7 +154,7 @@ export const get = read(
         and ${organizations.deletedAt} is null and ${organizations.sandboxOf} is null
       where ${notes.id} = ${attachments.recordId} and ${isPublished}))`
     const base64 = known ? sql<null>`null` : sql<string>`encode(${attachments.bytes}, 'base64')`
-    const [found] = await ctx.db
+    const [attached] = await ctx.db
       .select({ type: attachments.type, name: attachments.name, base64 })
       .from(attachments)
       .where(
@@ -207,6 +163,7 @@ export const get = read(
           sql`(${isVisibleRecord(ctx, attachments.kind, attachments.recordId)} or ${isPublic})`,
         ),
       )
+    const found = attached ?? (await findPending(ctx, id, known))
     if (!found) throw notFound('file', id)
     const bytes = found.base64 === null ? null : Buffer.from(found.base64, 'base64')
     if (bytes) readBuckets.charge(reader, Math.floor(bytes.length / PIECE))

@@ -6,6 +6,9 @@ import type { Task, TaskDetail } from './schema.ts'
 /** Returns the parts of a task's detail that upper features provide, as far as the caller may see them. */
 export const taskParts = hook<{ task: Task }, Partial<Pick<TaskDetail, 'features'>>>('tasks.parts')
 
+/** Attaches files that the caller uploaded before the task existed. */
+export const filesNamed = hook<{ task: Task; files: readonly string[] }>('tasks.filesNamed')
+
 /** A task before and after a call changed or completed it. */
 export interface TaskChange {
   before: Task

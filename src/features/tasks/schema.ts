@@ -196,6 +196,7 @@ export const TaskCreate = object({
   ...partial(object(changeable)).properties,
   title: itemTitle,
   status: optional(oneOf(['backlog', 'todo'], { description: 'Default: todo' })),
+  files: optional(array(id({ description: 'Uploaded without a record' }), 50, { uniqueItems: true })),
 })
 export type TaskCreate = Static<typeof TaskCreate>
 

@@ -23,6 +23,7 @@ import { addComment } from './comments.ts'
 import { findBlockers, relateTasks, setBlockers, visibleBlockers } from './dependencies/dependencies.ts'
 import { lockNeighbours } from './dependencies/neighbours.ts'
 import { taskCompleted, taskCreated, taskUpdated } from './events.ts'
+import { filesNamed } from './hooks.ts'
 import { checkPlace, findPlanningProject, positionAfter, takeNumbers } from './places.ts'
 import { blockedRefusal, findPermitted, taskWriteRule } from './refusals.ts'
 import { type FoundTask, findTask, HIDDEN, taskEvent } from './rows.ts'
@@ -85,6 +86,7 @@ export const create = write(
       await setBlockers(ctx, { id, organizationId: project.organizationId, projectId: project.id }, blockers)
     const task = await findTask(ctx, id)
     ctx.emit(taskCreated, taskEvent(task))
+    if (input.files?.length) await filesNamed.call(ctx, { task, files: input.files })
     if (origin) await relateTasks(ctx, { ref: id, task: origin.id, kind: 'discovered_from' })
     await notifyAssignee(ctx, task, assignee)
     return task

@@ -6,8 +6,8 @@ import { check } from '../../check.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { holderNames, type RecordName } from '../../records/names.ts'
 import { id, instant, int, nullable, object, oneOf, type Static, text, title } from '../../schema.ts'
+import { attachmentColumns, requireFileRoom } from '../attachments/rows.ts'
 import { FILE_BYTES } from '../attachments/schema.ts'
-import { attachmentColumns, requireFileRoom } from '../attachments/service.ts'
 import { attachments } from '../attachments/table.ts'
 import { checkUpload } from '../attachments/types.ts'
 import { findSeenRecords, type LinkEnd } from '../links/ends.ts'
@@ -99,7 +99,7 @@ export async function storeFile(
   const { type, bytes } = checkUpload(file.name, Buffer.from(base64, 'base64'))
   if (type !== file.type || bytes.length !== file.size)
     throw invalid('/records', `The content of the file ${file.id} does not match its type and size.`)
-  await requireFileRoom(ctx, record, bytes.length)
+  await requireFileRoom(ctx, record, { bytes: bytes.length, files: 1 })
   await ctx.db.insert(attachments).values({
     ...file,
     id,

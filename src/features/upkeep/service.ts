@@ -10,7 +10,7 @@ import { counters } from '../../db/table.ts'
 import { events, idempotencyKeys } from '../../events/table.ts'
 import { daysAfter } from '../../records/days.ts'
 import { version } from '../../version.ts'
-import { attachments } from '../attachments/table.ts'
+import { attachments, pendingUploads } from '../attachments/table.ts'
 import { changeItems, changes } from '../changes/table.ts'
 import { deviceCodes } from '../devices/table.ts'
 import { overdueRows as overdueGrants } from '../grants/cleanup.ts'
@@ -215,6 +215,7 @@ export const purgeExpired = flow(
       table: attachments,
       where: isDeletedEnd(ctx, attachments.kind, attachments.recordId),
     })
+    removed.pendingUploads = await purgeAll(ctx, rowsBefore(pendingUploads, 'created_at', ago(1)))
     removed.importedRecords = await purgeAll(ctx, {
       table: importedRecords,
       where: isDeletedEnd(ctx, importedRecords.entity, importedRecords.id),
