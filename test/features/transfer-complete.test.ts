@@ -72,6 +72,7 @@ const stays: Record<string, readonly string[]> = {
     'memberships',
     'invites',
     'uploads',
+    'pending_uploads',
     'integrations',
     'connected_accounts',
     'workspaces',

@@ -8,7 +8,7 @@ import { findSeenRecords } from '../links/ends.ts'
 import { filesNamed } from '../tasks/hooks.ts'
 import { attachmentAdded } from './events.ts'
 import { attachmentEvent, requireFileRoom } from './rows.ts'
-import type { Attachment } from './schema.ts'
+import type { PendingUpload } from './schema.ts'
 import { attachments, pendingUploads } from './table.ts'
 
 /** Files and bytes that one user may have waiting. */
@@ -35,16 +35,15 @@ interface PendingFile {
   bytes: Uint8Array
 }
 
-export async function storePending(ctx: Ctx, { name, type, bytes }: PendingFile): Promise<Attachment> {
+export async function storePending(ctx: Ctx, { name, type, bytes }: PendingFile): Promise<PendingUpload> {
   await requirePendingRoom(ctx, bytes.length)
   const row = { id: crypto.randomUUID(), name, type, size: bytes.length, createdAt: ctx.now }
-  const userId = userIdOf(ctx.actor)
   await ctx.db.insert(pendingUploads).values({
     ...row,
-    userId,
+    userId: userIdOf(ctx.actor),
     bytes: sql`decode(${Buffer.from(bytes).toString('base64')}, 'base64')`,
   })
-  return { ...row, kind: null, recordId: null, createdById: userId, path: `/api/uploads/${row.id}` }
+  return { ...row, path: `/api/uploads/${row.id}` }
 }
 
 interface PendingContent {

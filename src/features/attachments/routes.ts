@@ -7,6 +7,8 @@ import {
   AttachmentPage,
   AttachmentQuery,
   FILE_BYTES,
+  PendingAdd,
+  PendingUpload,
   Upload,
 } from './schema.ts'
 import * as attachments from './service.ts'
@@ -30,16 +32,29 @@ export const attachmentRoutes = (http: Http) =>
         return added
       },
       {
-        ...on(
-          attachments.add,
-          'Upload a picture or file of at most 10 MiB: to a record, or before the task that names it',
-          {
-            upload: FILE_BYTES,
-          },
-        ),
+        ...on(attachments.add, 'Add a picture or file of at most 10 MiB to a record', {
+          upload: FILE_BYTES,
+        }),
         query: AttachmentAdd,
         body: Upload,
         response: { 201: Attachment },
+      },
+    )
+    .post(
+      '/api/uploads/pending',
+      async ({ ctx, query, body, set }) => {
+        const added = await attachments.addPending(ctx, { ...query, ...body })
+        set.status = 201
+        set.headers.location = added.path
+        return added
+      },
+      {
+        ...on(attachments.addPending, 'Upload a file before its task: `files` of the new task names it within a day', {
+          upload: FILE_BYTES,
+        }),
+        query: PendingAdd,
+        body: Upload,
+        response: { 201: PendingUpload },
       },
     )
     .get(

@@ -25,7 +25,7 @@ export const attachmentColumns = {
   createdById: attachments.createdById,
   createdAt: attachments.createdAt,
 }
-export type Row = Omit<Attachment, 'path' | 'kind' | 'recordId'> & { kind: RecordName; recordId: string }
+export type Row = Omit<Attachment, 'path' | 'kind'> & { kind: RecordName }
 export const toAttachment = (row: Row): Attachment => ({ ...row, path: `/api/uploads/${row.id}` }) as Attachment
 
 /**

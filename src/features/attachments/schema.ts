@@ -22,8 +22,8 @@ const name = title(200, { example: 'covers.png', description: 'The extension dec
 
 export const Attachment = object({
   id: id(),
-  kind: nullable(oneOf(holderNames)),
-  recordId: nullable(id({ description: 'Null while no record names the file' })),
+  kind: oneOf(holderNames),
+  recordId: id(),
   name,
   type: text(100, {
     example: 'image/png',
@@ -44,9 +44,15 @@ const Holder = object({
 })
 export const AttachmentQuery = object({ ...paging('createdAt'), ...partial(Holder).properties })
 export type AttachmentQuery = Static<typeof AttachmentQuery>
-/** Without a record, the file waits for the one whose creation names it. */
-export const AttachmentAdd = object({ ...partial(Holder).properties, name })
+export const AttachmentAdd = object({ ...Holder.properties, name })
 export type AttachmentAdd = Static<typeof AttachmentAdd>
+
+/** A file that waits for the record whose creation names it. */
+const { kind: _, recordId: __, createdById: ___, ...pending } = Attachment.properties
+export const PendingUpload = object(pending)
+export type PendingUpload = Static<typeof PendingUpload>
+export const PendingAdd = object({ name })
+export type PendingAdd = Static<typeof PendingAdd>
 
 export const Upload = object({
   file: binary<Uint8Array>('application/octet-stream', { description: 'At most 10 MiB' }),

@@ -3,7 +3,7 @@ import { type Ctx, flow, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { Buckets, countAttempt, networkOf, tooManyError } from '../../auth/limits.ts'
 import { anyone, memberOrAlone } from '../../auth/policy.ts'
-import { invalid, notFound } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { isVisibleRecord } from '../../records/readable.ts'
 import { findSeenRecords, type LinkEnd } from '../links/ends.ts'
@@ -14,7 +14,15 @@ import { requireWriter } from '../projects/rows.ts'
 import { attachmentAdded, attachmentRemoved } from './events.ts'
 import { findPending, removePending, storePending } from './pending.ts'
 import { attachmentColumns, attachmentEvent, type Row, requireFileRoom, toAttachment } from './rows.ts'
-import type { Attachment, AttachmentAdd, AttachmentPage, AttachmentQuery, Upload } from './schema.ts'
+import type {
+  Attachment,
+  AttachmentAdd,
+  AttachmentPage,
+  AttachmentQuery,
+  PendingAdd,
+  PendingUpload,
+  Upload,
+} from './schema.ts'
 import { attachments } from './table.ts'
 import { checkUpload } from './types.ts'
 
@@ -41,27 +49,17 @@ interface CheckedFile extends AttachmentAdd {
   bytes: Uint8Array
 }
 
-/** Returns the record that the caller names; undefined if the file is uploaded before its record. */
-function holderOf({ kind, recordId }: AttachmentAdd): Pick<Row, 'kind' | 'recordId'> | undefined {
-  if (kind && recordId) return { kind, recordId }
-  if (!kind && !recordId) return undefined
-  throw invalid(kind ? '/recordId' : '/kind', 'Send both kind and recordId, or neither.', 'required')
-}
-
 const storeUpload = write(
   'attachments.store',
   uploadRule,
   async (ctx, { bytes, type, ...file }: CheckedFile): Promise<Attachment> => {
-    const name = file.name.trim().toWellFormed()
-    const holder = holderOf(file)
-    if (!holder) return storePending(ctx, { name, type, bytes })
-    const record = await findWritableRecord(ctx, holder, 'Attaching a file')
+    const record = await findWritableRecord(ctx, file, 'Attaching a file')
     await requireFileRoom(ctx, record, { bytes: bytes.length, files: 1 })
     const row: Row = {
-      ...holder,
+      ...file,
       type,
       id: crypto.randomUUID(),
-      name,
+      name: file.name.trim().toWellFormed(),
       size: bytes.length,
       createdById: userIdOf(ctx.actor),
       createdAt: ctx.now,
@@ -76,15 +74,28 @@ const storeUpload = write(
   },
 )
 
-/** Checks the file outside the transaction, so that other transactions do not wait for it. */
+/** Checks a file outside the transaction, so that other transactions do not wait for it. */
+async function inspect(ctx: Ctx, name: string, file: Uint8Array): Promise<Pick<CheckedFile, 'type' | 'bytes'>> {
+  await countAttempt(ctx.app.driver, `upload:${userIdOf(ctx.actor)}`, PER_MINUTE, 60, ctx.app.clock(), 'uploads')
+  const { type, bytes } = checkUpload(name, file)
+  return { type, bytes }
+}
+
 export const add = flow(
   'attachments.add',
   uploadRule,
-  async (ctx, { file, ...input }: AttachmentAdd & Upload): Promise<Attachment> => {
-    await countAttempt(ctx.app.driver, `upload:${userIdOf(ctx.actor)}`, PER_MINUTE, 60, ctx.app.clock(), 'uploads')
-    const { type, bytes } = checkUpload(input.name, file)
-    return storeUpload(ctx, { ...input, type, bytes })
-  },
+  async (ctx, { file, ...input }: AttachmentAdd & Upload): Promise<Attachment> =>
+    storeUpload(ctx, { ...input, ...(await inspect(ctx, input.name, file)) }),
+)
+
+const storePendingUpload = write('attachments.storePending', uploadRule, storePending)
+
+/** Stores a file before its record exists. */
+export const addPending = flow(
+  'attachments.addPending',
+  uploadRule,
+  async (ctx, { file, name }: PendingAdd & Upload): Promise<PendingUpload> =>
+    storePendingUpload(ctx, { name: name.trim().toWellFormed(), ...(await inspect(ctx, name, file)) }),
 )
 
 export const list = read(
@@ -141,7 +152,10 @@ interface Stored {
   bytes: Uint8Array<ArrayBuffer> | null
 }
 
-/** Returns a file to callers who see its record, and to its author before it has one. Everyone can read the files of a published note. */
+/**
+ * Returns a file to callers who see its record, and to its author before it has one. Everyone can read the files of a
+ * published note.
+ */
 export const get = read(
   'attachments.get',
   anyone,

@@ -196,7 +196,7 @@ export const TaskCreate = object({
   ...partial(object(changeable)).properties,
   title: itemTitle,
   status: optional(oneOf(['backlog', 'todo'], { description: 'Default: todo' })),
-  files: optional(array(id({ description: 'Uploaded without a record' }), 50, { uniqueItems: true })),
+  files: optional({ ...array(id(), 50, { uniqueItems: true, description: 'Pending uploads' }), [noExample]: true }),
 })
 export type TaskCreate = Static<typeof TaskCreate>
 
