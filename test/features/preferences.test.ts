@@ -15,6 +15,27 @@ const newTeam = async (who: Person) =>
   (await who.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Team') })).body.id
 const currentTeam = async (who: Person) => (await who.fetch<{ id: string }>('GET', '/api/team')).body.id
 
+const rule = { inbox: true, mail: 'off', push: true } as const
+const notifications: PreferencesAnswer['notifications'] = {
+  email: true,
+  rules: {
+    question: rule,
+    review: rule,
+    mention: rule,
+    assignment: rule,
+    needs_you: rule,
+    decision: rule,
+    freed: rule,
+    stalled: rule,
+    invite: rule,
+    admin: { ...rule, mail: 'now' },
+    other: rule,
+  },
+  daily: { at: '08:00', days: ['mon', 'tue', 'wed', 'thu', 'fri'], timezone: expect.any(String) },
+  pausedUntil: null,
+}
+/** Without mail about announcements. */
+const silent = { ...notifications, email: false, rules: { ...notifications.rules, admin: rule } }
 const usual: PreferencesAnswer = {
   currentOrganizationId: null,
   theme: 'system',
@@ -23,7 +44,7 @@ const usual: PreferencesAnswer = {
   presence: 'on',
   shortcuts: 'on',
   favourites: [],
-  notifications: { email: true },
+  notifications,
 }
 
 describe('preferences', () => {
@@ -31,7 +52,7 @@ describe('preferences', () => {
     const ada = await person(t)
     expect(await read(ada)).toEqual(usual)
     const changed = await patch(ada, { theme: 'dark', notifications: { email: false } })
-    expect([changed.status, changed.body]).toEqual([200, { ...usual, theme: 'dark', notifications: { email: false } }])
+    expect([changed.status, changed.body]).toEqual([200, { ...usual, theme: 'dark', notifications: silent }])
     const event = await expectEvent(t, changed, 'user.preferences_changed')
     expect(event).toMatchObject({ userId: ada.userId, data: { fields: ['theme', 'notifications'] } })
     expect((await patch(ada, { weekStart: 'sunday', density: 'compact', notifications: {} })).body).toEqual({
@@ -39,7 +60,7 @@ describe('preferences', () => {
       theme: 'dark',
       weekStart: 'sunday',
       density: 'compact',
-      notifications: { email: false },
+      notifications: silent,
     })
     expect((await patch(ada, { theme: null, notifications: null, density: null, weekStart: null })).body).toEqual(usual)
     expect(await read(ada)).toEqual(usual)
@@ -53,6 +74,39 @@ describe('preferences', () => {
     expect((await patch(ada, { shortcuts: 'off', favourites })).body).toEqual(changed)
     expect((await patch(ada, { shortcuts: null, favourites: null })).body).toEqual(usual)
     await expectRefusal(t, await patch(ada, { favourites: ['lantern'] }), 422, 'invalid')
+  })
+
+  test('change each channel of a reason alone, and reset a reason with null', async () => {
+    const ada = await person(t)
+    const rulesAfter = async (rules: object | null) =>
+      (await patch(ada, { notifications: { rules } })).body.notifications.rules
+    await rulesAfter({ review: { mail: 'daily' }, mention: { inbox: false } })
+    expect(await rulesAfter({ review: { push: false } })).toEqual({
+      ...notifications.rules,
+      review: { inbox: true, mail: 'daily', push: false },
+      mention: { ...rule, inbox: false },
+    })
+    expect(await rulesAfter({ review: null })).toEqual({
+      ...notifications.rules,
+      mention: { ...rule, inbox: false },
+    })
+    expect(await rulesAfter(null)).toEqual(notifications.rules)
+    await patch(ada, { notifications: { daily: { at: '17:30' } } })
+    const { daily } = (await patch(ada, { notifications: { daily: { days: ['mon'] } } })).body.notifications
+    expect(daily).toMatchObject({ at: '17:30', days: ['mon'] })
+  })
+
+  test('mail announcements by `email` and by their rule alike', async () => {
+    const ada = await person(t)
+    const after = async (change: object) => {
+      const { email, rules } = (await patch(ada, { notifications: change })).body.notifications
+      return [email, rules.admin.mail]
+    }
+    expect(await after({ rules: { admin: { mail: 'off' } } })).toEqual([false, 'off'])
+    expect(await after({ email: true })).toEqual([true, 'now'])
+    expect(await after({ rules: { admin: { mail: 'daily' } } })).toEqual([true, 'daily'])
+    expect(await after({ email: false })).toEqual([false, 'off'])
+    expect(await after({ rules: { admin: null } })).toEqual([true, 'now'])
   })
 
   test('keep the changes of several tabs made at once', async () => {
@@ -69,13 +123,16 @@ describe('preferences', () => {
       theme: 'light',
       density: 'compact',
       weekStart: 'sunday',
-      notifications: { email: false },
+      notifications: silent,
     })
   })
 
   test.each([
     ['a text for a truth', { notifications: { email: 'yes' } }],
     ['an unknown notification', { notifications: { sms: true } }],
+    ['an unknown reason', { notifications: { rules: { gossip: { inbox: true } } } }],
+    ['an hour that does not exist', { notifications: { daily: { at: '24:00' } } }],
+    ['a daily mail on no day', { notifications: { daily: { days: [] } } }],
   ])('refuse %s', async (_, body) => {
     const ada = await person(t)
     await expectRefusal(t, await patch(ada, body), 422, 'invalid')

@@ -106,6 +106,25 @@ describe('a notification', () => {
     expect(messages.map(({ body }) => JSON.parse(browser.decrypt(body)).title)).toEqual(['Public'])
   })
 
+  test('is not sent if its reader turned push off for the reason or paused, unless it is about security', async () => {
+    const [ada, eve] = [await person(t), await person(t)]
+    const [phone, other] = [await subscribed(ada), await subscribed(eve)]
+    const choose = (who: Person, notifications: object) =>
+      who.fetch('PATCH', '/api/settings/preferences', { notifications })
+    await choose(ada, { rules: { mention: { push: false, inbox: true }, review: { inbox: false } } })
+    await choose(eve, { pausedUntil: '2099-01-01' })
+    const reasons = ['mention', 'review', 'security']
+    await send(
+      ...[ada, eve].flatMap(({ userId }) => reasons.map((reason) => notice(userId, { reason, title: reason }))),
+    )
+    const titles = async ({ browser }: { browser: Browser }, count: number) =>
+      (await service.messagesTo(browser, count)).map(({ body }) => JSON.parse(browser.decrypt(body)).title).sort()
+    expect(await titles(phone, 2)).toEqual(['review', 'security'])
+    expect(await titles(other, 1)).toEqual(['security'])
+    await until(async () => (await jobsOf(phone.id)).length + (await jobsOf(other.id)).length === 0)
+    expect(service.received.filter(({ path }) => path === other.browser.path)).toHaveLength(1)
+  })
+
   test('with a link to another site opens the inbox', async () => {
     const ada = await person(t)
     const { browser } = await subscribed(ada)

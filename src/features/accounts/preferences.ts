@@ -4,6 +4,7 @@ import { userIdOf } from '../../auth/actor.ts'
 import { account } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { userPreferencesChanged } from '../users/events.ts'
+import { changeNotificationPreferences, withNotificationDefaults } from '../users/notification-rules.ts'
 import type { Preferences, PreferencesAnswer, PreferencesPatch } from '../users/schema.ts'
 import { users } from '../users/table.ts'
 
@@ -11,6 +12,7 @@ import { users } from '../users/table.ts'
 const withDefaults = (
   ctx: Ctx,
   { currentOrganizationId: chosen, notifications, ...rest }: Preferences,
+  timezone: string | null,
 ): PreferencesAnswer => ({
   theme: 'system',
   weekStart: 'monday',
@@ -20,23 +22,26 @@ const withDefaults = (
   favourites: [],
   ...rest,
   currentOrganizationId: chosen && ctx.actor.memberships.has(chosen) ? chosen : null,
-  notifications: { email: true, ...notifications },
+  notifications: withNotificationDefaults(notifications, timezone, ctx.now),
 })
 
-async function readPreferences(ctx: Ctx, lock = false): Promise<Preferences> {
+async function readPreferences(ctx: Ctx, lock = false): Promise<{ preferences: Preferences; timezone: string | null }> {
   const select = ctx.db
-    .select({ preferences: users.preferences })
+    .select({ preferences: users.preferences, timezone: users.timezone })
     .from(users)
     .where(eq(users.id, userIdOf(ctx.actor)))
   const [user] = await (lock ? select.for('update') : select)
   if (!user) throw new AppError('unauthenticated', 'This account no longer exists.')
-  return user.preferences
+  return user
 }
 
 export const getPreferences = read(
   'accounts.preferences',
   account('account:read'),
-  async (ctx, _: Record<string, never>): Promise<PreferencesAnswer> => withDefaults(ctx, await readPreferences(ctx)),
+  async (ctx, _: Record<string, never>): Promise<PreferencesAnswer> => {
+    const { preferences, timezone } = await readPreferences(ctx)
+    return withDefaults(ctx, preferences, timezone)
+  },
 )
 
 export const updatePreferences = write(
@@ -46,11 +51,13 @@ export const updatePreferences = write(
     const { currentOrganizationId: wanted } = patch
     if (wanted && !ctx.actor.memberships.has(wanted)) throw notFound('organization', wanted)
     // Locked, so that concurrent changes of different preferences do not overwrite each other.
-    const before = await readPreferences(ctx, true)
+    const { preferences: before, timezone } = await readPreferences(ctx, true)
     const merged = {
       ...before,
       ...patch,
-      ...(patch.notifications && { notifications: { ...before.notifications, ...patch.notifications } }),
+      ...(patch.notifications && {
+        notifications: changeNotificationPreferences(before.notifications, patch.notifications),
+      }),
     }
     const after = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null)) as Preferences
     const userId = userIdOf(ctx.actor)
@@ -59,6 +66,6 @@ export const updatePreferences = write(
       .set({ preferences: after, updatedAt: ctx.now, version: sql`${users.version} + 1` })
       .where(eq(users.id, userId))
     ctx.emit(userPreferencesChanged, { subjectId: userId, userId, data: { fields: Object.keys(patch) } })
-    return withDefaults(ctx, after)
+    return withDefaults(ctx, after, timezone)
   },
 )

@@ -9,6 +9,8 @@ export interface MailMessage {
   subject: string
   /** Paragraphs before the code or button. */
   lines: string[]
+  /** Lists with headings, before the button. */
+  sections?: MailSection[]
   /** Six digits to type. */
   code?: string
   button?: { label: string; url: string }
@@ -16,6 +18,11 @@ export interface MailMessage {
   notes?: string[]
   /** After this the content is erased and the mail is not sent any more. */
   expiresAt: string
+}
+
+interface MailSection {
+  title: string
+  items: { text: string; detail?: string; url: string }[]
 }
 
 export interface RenderedMail {
@@ -45,6 +52,22 @@ const styles = {
     'font-weight:600;text-decoration:none',
 }
 
+const sectionText = ({ title, items }: MailSection): string[] => [
+  `${oneLine(title)}:`,
+  ...items.map(({ text, detail, url }) =>
+    [`- ${oneLine(text, 200)}`, ...(detail ? [`  ${oneLine(detail, 200)}`] : []), `  ${url}`].join('\n'),
+  ),
+]
+
+const sectionHtml = ({ title, items }: MailSection): string => {
+  const item = ({ text, detail, url }: MailSection['items'][number]) =>
+    `<li style="margin:0 0 10px"><a href="${escapeHtml(url)}" style="color:#5b3df5">${escapeHtml(oneLine(text, 200))}</a>${
+      detail ? `<br><span style="color:#5d5b68;font-size:14px">${escapeHtml(oneLine(detail, 200))}</span>` : ''
+    }</li>`
+  return `<h2 style="margin:20px 0 8px;font-size:16px">${escapeHtml(oneLine(title))}</h2>
+<ul style="margin:0 0 16px;padding-left:20px">${items.map(item).join('\n')}</ul>`
+}
+
 export function renderMail(message: Omit<MailMessage, 'to'>, instance: string): RenderedMail {
   const { code, button } = message
   const lines = paragraphs(message.lines)
@@ -52,6 +75,7 @@ export function renderMail(message: Omit<MailMessage, 'to'>, instance: string): 
   const foot = `Sent by Tutti at ${instance}`
   const text = [
     ...lines,
+    ...(message.sections ?? []).flatMap(sectionText),
     ...(code ? [`    ${code}`] : []),
     ...(button ? [`${button.label}:\n${button.url}`] : []),
     ...notes,
@@ -65,6 +89,7 @@ export function renderMail(message: Omit<MailMessage, 'to'>, instance: string): 
 <div style="${styles.card}">
 <p style="margin:0 0 20px;font-weight:700;font-size:18px;color:#5b3df5">Tutti</p>
 ${lines.map(paragraph('margin:0 0 16px')).join('\n')}
+${(message.sections ?? []).map(sectionHtml).join('\n')}
 ${code ? paragraph(styles.code)(code) : ''}
 ${
   button

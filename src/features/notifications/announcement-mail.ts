@@ -4,6 +4,7 @@ import { machine } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { queueMails } from '../mail/service.ts'
 import { users } from '../users/table.ts'
+import { announcementRule } from './delivery.ts'
 import { announcements, notifications } from './table.ts'
 
 /**
@@ -30,12 +31,13 @@ export function enqueueMails(ctx: Ctx, id: string): void {
 
 const jobOf = (batch: MailBatch) => ({ name: 'notifications.mail', key: batch.id, data: { ...batch } })
 
-/** SQL conditions: the user was notified, is active, has confirmed the address and wants mail. */
+/** SQL conditions: the user was notified, is active, has confirmed the address and wants mail at once. */
 const wantsMail = ({ id, createdAt }: Row) =>
   and(
     eq(users.status, 'active'),
     isNotNull(users.emailVerifiedAt),
-    sql`coalesce((${users.preferences} #>> '{notifications,email}')::boolean, true)`,
+    announcementRule.isMailed,
+    sql`not ${announcementRule.isDaily} and not ${announcementRule.isPausedAt(createdAt)}`,
     sql`exists (select 1 from ${notifications} where ${notifications.userId} = ${users.id}
       and ${notifications.createdAt} = ${createdAt}::timestamptz and ${notifications.announcementId} = ${id})`,
   )

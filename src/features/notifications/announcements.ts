@@ -8,6 +8,7 @@ import { keyset } from '../../records/page.ts'
 import { memberships, organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
 import { enqueueMails } from './announcement-mail.ts'
+import { announcementRule } from './delivery.ts'
 import { announcementSent } from './events.ts'
 import { onNotified } from './hooks.ts'
 import type { Announcement, AnnouncementPage, AnnouncementQuery, Audience, NotificationSend } from './schema.ts'
@@ -116,21 +117,22 @@ async function deliverBatch(ctx: Ctx, { id, createdAt, audience, ...content }: R
           fromType: sql<null>`null::text`.as('from_type'),
           fromId: sql<null>`null::uuid`.as('from_id'),
           announcementId: sql<string>`${id}::uuid`.as('announcement_id'),
-          inbox: sql<boolean>`true`.as('inbox'),
-          mail: sql<null>`null::text`.as('mail'),
+          inbox: announcementRule.inbox.as('inbox'),
+          mail: pendingMail(ctx, createdAt).as('mail'),
         })
         .from(users)
         .where(and(isRecipient(audience), after === undefined ? undefined : gt(users.id, after)))
         .orderBy(users.id)
         .limit(BATCH),
     )
-    .returning({ id: notifications.id, userId: notifications.userId })
+    .returning({ id: notifications.id, userId: notifications.userId, inbox: notifications.inbox })
   await ctx.db
     .update(announcements)
     .set({ recipients: sql`${announcements.recipients} + ${made.length}` })
     .where(eq(announcements.id, id))
   if (audience.userIds)
-    for (const one of made) emitNotification(ctx, { ...one, type: content.type, title: content.title, reason: 'admin' })
+    for (const one of made)
+      if (one.inbox) emitNotification(ctx, { ...one, type: content.type, title: content.title, reason: 'admin' })
   await onNotified.call(
     ctx,
     made.map((one) => ({ ...one, type: content.type, reason: 'admin' })),
@@ -138,6 +140,15 @@ async function deliverBatch(ctx: Ctx, { id, createdAt, audience, ...content }: R
   const hasMore = made.length === BATCH
   if (!hasMore) enqueueMails(ctx, id)
   return hasMore
+}
+
+/** SQL for the mail that waits: for the daily mail, or for the end of a pause. `announcement-mail.ts` sends the others. */
+const pendingMail = ({ app }: Ctx, moment: string) => {
+  const { isMailed, isDaily, isPausedAt } = announcementRule
+  return sql<
+    'now' | 'daily' | null
+  >`case when not (${isMailed} and ${app.config.SMTP_URL !== undefined}::boolean) then null
+    when ${isDaily} then 'daily' when ${isPausedAt(moment)} then 'now' end`
 }
 
 /** SQL condition: the user gets the announcement. */

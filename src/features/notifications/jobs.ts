@@ -4,6 +4,7 @@ import type { JobDefinition } from '../../jobs/definition.ts'
 import type { App } from '../../services.ts'
 import { type MailBatch, mailBatch } from './announcement-mail.ts'
 import * as announcements from './announcements.ts'
+import { enqueueDueMails, mailUser } from './mails.ts'
 
 export const notificationJobs: JobDefinition<App>[] = [
   {
@@ -17,6 +18,21 @@ export const notificationJobs: JobDefinition<App>[] = [
     when: ({ SMTP_URL }) => SMTP_URL !== undefined,
     run: async (app, data) => {
       await mailBatch(contextOf(app, system), data as MailBatch)
+    },
+  },
+  {
+    name: 'notifications.mailUser',
+    when: ({ SMTP_URL }) => SMTP_URL !== undefined,
+    run: async (app, data) => {
+      await mailUser(contextOf(app, system), data as { userId: string })
+    },
+  },
+  {
+    name: 'notifications.mailDue',
+    every: '*/5 * * * *',
+    when: ({ SMTP_URL }) => SMTP_URL !== undefined,
+    run: async (app) => {
+      await enqueueDueMails(contextOf(app, system), {})
     },
   },
 ]

@@ -1,10 +1,12 @@
 import { type Http, on, respondCreated } from '../../http/context.ts'
 import { id, object } from '../../schema.ts'
 import * as announcements from './announcements.ts'
+import { mailNow } from './mails.ts'
 import {
   Announcement,
   AnnouncementPage,
   AnnouncementQuery,
+  DailyMailed,
   Notification,
   NotificationCount,
   NotificationPage,
@@ -30,6 +32,10 @@ export const notificationRoutes = (http: Http) =>
     .patch('/api/notifications/read-all', ({ ctx }) => notifications.readAll(ctx, {}), {
       ...on(notifications.readAll, 'Mark all your notifications as read'),
       response: ReadAll,
+    })
+    .post('/api/notifications/daily-mail', ({ ctx }) => mailNow(ctx, {}), {
+      ...on(mailNow, 'Send your daily mail now, with what is still unread'),
+      response: DailyMailed,
     })
     .patch('/api/notifications/:id', ({ ctx, params, body }) => notifications.update(ctx, { ...body, ...params }), {
       ...on(notifications.update, 'Mark a notification as read, unread, done or not done, or snooze it'),

@@ -91,6 +91,9 @@ export const NotificationCount = object({
   all: int({ example: 40 }),
 })
 export type NotificationCount = Static<typeof NotificationCount>
+export const DailyMailed = object({
+  unread: int({ example: 3, description: 'How many notifications the mail lists; 0: no mail is sent' }),
+})
 export const ReadAll = object({ read: int({ example: 3 }) })
 
 // ---- what administrators send

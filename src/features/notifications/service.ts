@@ -7,6 +7,7 @@ import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { isVisibleRecord } from '../../records/readable.ts'
 import { updateVersioned } from '../../records/rows.ts'
+import { withDelivery } from './delivery.ts'
 import { notificationCreated, notificationRead, notificationSettled, notificationUpdated } from './events.ts'
 import { onNotified } from './hooks.ts'
 import type {
@@ -42,7 +43,8 @@ export async function notify(ctx: Ctx, ...notices: Notice[]): Promise<void> {
     ctx,
     notices.flatMap(({ link, about }) => (link === undefined && about ? [about] : [])),
   )
-  const rows = notices.map(({ about, from = causeOf(ctx), ...notice }) => ({
+  const delivered = await withDelivery(ctx, notices)
+  const rows = delivered.map(({ about, from = causeOf(ctx), ...notice }) => ({
     id: newId(),
     type: 'info' as const,
     link: about && pages.get(about.id),
@@ -58,7 +60,7 @@ export async function notify(ctx: Ctx, ...notices: Notice[]): Promise<void> {
     updatedAt: ctx.now,
   }))
   await ctx.db.insert(notifications).values(rows)
-  for (const row of rows) emitNotification(ctx, row)
+  for (const row of rows) if (row.inbox) emitNotification(ctx, row)
   await onNotified.call(ctx, rows)
 }
 
@@ -128,8 +130,8 @@ const visible = {
 }
 
 const isOwnNotification = (ctx: Ctx) => eq(notifications.userId, userIdOf(ctx.actor))
-/** SQL condition: the caller's notifications whose record they still see. */
-const isReadableNotification = (ctx: Ctx) =>
+/** SQL condition: the caller's notifications whose record they still see, also those outside the inbox. */
+export const isReadableNotification = (ctx: Ctx) =>
   and(
     isOwnNotification(ctx),
     or(
@@ -138,6 +140,8 @@ const isReadableNotification = (ctx: Ctx) =>
       isVisibleRecord(ctx, notifications.recordKind, notifications.recordId),
     ),
   )
+/** SQL condition: the notifications in the caller's inbox. */
+const isInInbox = (ctx: Ctx) => and(isReadableNotification(ctx), notifications.inbox)
 const unread = isNull(notifications.readAt)
 const needsReader = (ctx: Ctx) =>
   and(isOpen(notifications), or(isNull(notifications.snoozedUntil), lte(notifications.snoozedUntil, ctx.now)))
@@ -149,7 +153,7 @@ const viewConditions: Record<View, (ctx: Ctx) => SQL | undefined> = {
 }
 
 /** Excludes administrators who act as the user: they could hide the notification about their own access. */
-const readerRule: Rule = { ...account('notifications:write'), own: true }
+export const readerRule: Rule = { ...account('notifications:write'), own: true }
 
 export const list = read(
   'notifications.list',
@@ -157,7 +161,7 @@ export const list = read(
   async (ctx, query: NotificationQuery): Promise<NotificationPage> => {
     const page = keyset({ createdAt: notifications.createdAt }, notifications.id, query, { sort: 'createdAt' })
     const filters = [
-      isReadableNotification(ctx),
+      isInInbox(ctx),
       viewConditions[query.view ?? 'all'](ctx),
       query.unread === undefined ? undefined : query.unread ? unread : isNotNull(notifications.readAt),
     ]
@@ -181,7 +185,7 @@ export const count = read(
     const [counted] = await ctx.db
       .select({ needs: number(needsReader(ctx)), unread: number(unread), all: number() })
       .from(notifications)
-      .where(isReadableNotification(ctx))
+      .where(isInInbox(ctx))
     return counted ?? { needs: 0, unread: 0, all: 0 }
   },
 )
@@ -196,7 +200,7 @@ export const readAll = write(
     const { count: changed } = await ctx.db
       .update(notifications)
       .set(markRead(ctx))
-      .where(and(isReadableNotification(ctx), unread))
+      .where(and(isInInbox(ctx), unread))
     if (changed > 0) ctx.emit(notificationRead, { userId: ctx.actor.userId, data: { read: changed } })
     return { read: changed }
   },
@@ -207,7 +211,7 @@ async function findNotification(ctx: Ctx, id: string): Promise<Notification> {
   const rows: Row[] = await ctx.db
     .select(visible)
     .from(notifications)
-    .where(and(isReadableNotification(ctx), eq(notifications.id, id)))
+    .where(and(isInInbox(ctx), eq(notifications.id, id)))
   const [found] = await withSubjects(ctx, rows)
   if (!found) throw notFound('notification', id)
   return found
@@ -220,7 +224,7 @@ export const readOne = write(
     const { count: changed } = await ctx.db
       .update(notifications)
       .set(markRead(ctx))
-      .where(and(isReadableNotification(ctx), eq(notifications.id, id), unread))
+      .where(and(isInInbox(ctx), eq(notifications.id, id), unread))
     if (changed > 0) ctx.emit(notificationRead, { subjectId: id, userId: ctx.actor.userId })
     return findNotification(ctx, id)
   },

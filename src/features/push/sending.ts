@@ -6,6 +6,7 @@ import { AppError, isUnavailable } from '../../errors.ts'
 import { excerptOf } from '../../text/text.ts'
 import { onNotified } from '../notifications/hooks.ts'
 import { findUnreadNotification, type UnreadNotification } from '../notifications/service.ts'
+import { isPaused, type NotificationPreferences, ruleFor } from '../users/notification-rules.ts'
 import { loginSessions, users } from '../users/table.ts'
 import { encryptMessage } from './encryption.ts'
 import { pushUnsubscribed } from './events.ts'
@@ -27,14 +28,20 @@ interface Delivery {
 export const enqueuePushes = onNotified.handle(async (ctx, notices) => {
   if (ctx.app.config.PUSH === 'off' || notices.length === 0) return
   const devices = await ctx.db
-    .select({ id: pushSubscriptions.id, userId: pushSubscriptions.userId })
+    .select({ id: pushSubscriptions.id, userId: pushSubscriptions.userId, preferences: users.preferences })
     .from(pushSubscriptions)
+    .innerJoin(users, eq(users.id, pushSubscriptions.userId))
     .where(anyOf(pushSubscriptions.userId, idList(notices.map(({ userId }) => userId))))
   const perUser = Map.groupBy(notices, ({ userId }) => userId)
-  for (const { id, userId } of devices)
+  for (const { id, userId, preferences } of devices)
     for (const notice of perUser.get(userId) ?? [])
-      ctx.enqueue({ name: 'push.send', data: { subscriptionId: id, notificationId: notice.id } })
+      if (wantsPush(preferences.notifications, notice.reason, ctx.now))
+        ctx.enqueue({ name: 'push.send', data: { subscriptionId: id, notificationId: notice.id } })
 })
+
+/** A pause holds what only informs; the inbox has it. Notifications about security are always sent. */
+const wantsPush = (chosen: NotificationPreferences | undefined, reason: string, now: string): boolean =>
+  reason === 'security' || (ruleFor(chosen, reason).push && !isPaused(chosen, now))
 
 interface Device {
   id: string

@@ -1,6 +1,5 @@
 import {
   array,
-  bool,
   email,
   id,
   instant,
@@ -14,6 +13,11 @@ import {
   text,
   title,
 } from '../../schema.ts'
+import {
+  NotificationPreferences,
+  NotificationPreferencesAnswer,
+  NotificationPreferencesPatch,
+} from './notification-rules.ts'
 
 const theme = oneOf(['system', 'light', 'dark'])
 const weekStart = oneOf(['monday', 'sunday'])
@@ -32,7 +36,7 @@ export const Preferences = object({
   presence: optional(presence),
   shortcuts: optional(shortcuts),
   favourites: optional(favourites),
-  notifications: optional(object({ email: optional(bool()) })),
+  notifications: optional(NotificationPreferences),
 })
 export type Preferences = Static<typeof Preferences>
 
@@ -45,9 +49,7 @@ export const PreferencesAnswer = object({
   presence,
   shortcuts,
   favourites,
-  notifications: object({
-    email: bool({ description: 'Also send announcements by mail; mail about the account itself is always sent' }),
-  }),
+  notifications: NotificationPreferencesAnswer,
 })
 export type PreferencesAnswer = Static<typeof PreferencesAnswer>
 
@@ -61,7 +63,7 @@ export const PreferencesPatch = partial(
     presence: nullable(presence),
     shortcuts: nullable(shortcuts),
     favourites: nullable(favourites),
-    notifications: nullable(object({ email: optional(bool()) })),
+    notifications: nullable(NotificationPreferencesPatch),
   }),
 )
 export type PreferencesPatch = Static<typeof PreferencesPatch>
