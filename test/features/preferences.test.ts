@@ -33,6 +33,7 @@ const notifications: PreferencesAnswer['notifications'] = {
   },
   daily: { at: '08:00', days: ['mon', 'tue', 'wed', 'thu', 'fri'], timezone: expect.any(String) },
   pausedUntil: null,
+  sendsMail: false,
 }
 /** Without mail about announcements. */
 const silent = { ...notifications, email: false, rules: { ...notifications.rules, admin: rule } }

@@ -5,6 +5,7 @@ import { pluralize, recordLines } from '../../terminal/output.ts'
 import { timeAgo } from '../../terminal/times.ts'
 import { type CommandOutput, flag, outputOf, type Verb } from '../noun.ts'
 import { fetchPages, listOutput, paging } from '../resource.ts'
+import { ruleVerbs } from './notification-rules.ts'
 
 const PATH = '/api/notifications'
 const notificationOutput = (n: Notification): CommandOutput =>
@@ -141,4 +142,5 @@ export const verbs: Verb[] = [
     ],
     run: ({ client, args, fields }) => changeNotifications(client, args, fields),
   },
+  ...ruleVerbs,
 ]

@@ -22,7 +22,11 @@ const withDefaults = (
   favourites: [],
   ...rest,
   currentOrganizationId: chosen && ctx.actor.memberships.has(chosen) ? chosen : null,
-  notifications: withNotificationDefaults(notifications, timezone, ctx.now),
+  notifications: withNotificationDefaults(notifications, {
+    timezone,
+    now: ctx.now,
+    sendsMail: ctx.app.config.SMTP_URL !== undefined,
+  }),
 })
 
 async function readPreferences(ctx: Ctx, lock = false): Promise<{ preferences: Preferences; timezone: string | null }> {

@@ -68,6 +68,7 @@ export const NotificationPreferencesAnswer = object({
     timezone: text(64, { example: 'Europe/Berlin', description: 'Of your profile, else of the server' }),
   }),
   pausedUntil: nullable(instant({ description: 'No mail and no push until then' })),
+  sendsMail: bool({ description: 'This server can send mail' }),
 })
 export type NotificationPreferencesAnswer = Static<typeof NotificationPreferencesAnswer>
 
@@ -108,8 +109,7 @@ export const zoneOf = ({ timezone }: { timezone: string | null }): string =>
 /** Fills in the defaults. */
 export const withNotificationDefaults = (
   stored: NotificationPreferences = {},
-  timezone: string | null,
-  now: string,
+  { timezone, now, sendsMail }: { timezone: string | null; now: string; sendsMail: boolean },
 ): NotificationPreferencesAnswer => ({
   email: ruleFor(stored, 'admin').mail !== 'off',
   rules: Object.fromEntries(reasons.map((reason) => [reason, ruleFor(stored, reason)])) as Record<
@@ -118,6 +118,7 @@ export const withNotificationDefaults = (
   >,
   daily: { ...dailyTimeOf(stored), timezone: zoneOf({ timezone }) },
   pausedUntil: isPaused(stored, now) ? (stored.pausedUntil ?? null) : null,
+  sendsMail,
 })
 
 /** Applies a change: each channel of each reason changes alone, and null resets a value to its default. */
