@@ -123,12 +123,13 @@ test('a list of projects counts open, done and claimed tasks and features at gat
     open: 1,
     inReview: 0,
     blocked: 0,
+    features: 2,
     openGates: 1,
     atWork: 1,
     agentsAtWork: 0,
   }
   expect(work(project.id)).toEqual(expected)
-  expect(Object.values(work(other.id) ?? {})).toEqual(Array(9).fill(0))
+  expect(Object.values(work(other.id) ?? {})).toEqual(Array(10).fill(0))
   const detail = (await owner.fetch<ProjectDetail>('GET', `/api/projects/${project.id}`)).body
   expect(detail.stats).toEqual({ ...expected, notes: 0 })
 })

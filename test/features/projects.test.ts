@@ -69,6 +69,7 @@ describe('creating a project', () => {
       slug: 'tutti-server',
       key: 'TS',
       description: 'One binary',
+      color: 'green',
       visibility: 'team',
       status: 'active',
       archivedAt: null,
@@ -82,6 +83,21 @@ describe('creating a project', () => {
       actor: { kind: 'session', id: people.member.userId, name: 'Edsger' },
       data: { name: 'Tutti Server', slug: 'tutti-server', version: 1 },
     })
+  })
+
+  test('takes the colour that the fewest projects of the team have', async () => {
+    const [team, other] = [await newTeam(), await newTeam()]
+    await create(team.member, { color: 'blue' })
+    const colors: string[] = []
+    for (let i = 0; i < 8; i++) colors.push((await create(team.member)).color)
+    expect(colors).toEqual(['green', 'amber', 'violet', 'pink', 'teal', 'red', 'grey', 'green'])
+    expect((await create(other.member)).color).toBe('green')
+    await expectRefusal(
+      t,
+      await team.member.fetch('POST', '/api/projects', { name: 'Loud', color: '#ff0000' }),
+      422,
+      'invalid',
+    )
   })
 
   test('derives slugs and keys from unusual names', async () => {
@@ -393,6 +409,8 @@ describe('changing a project', () => {
       projectId: made.id,
       data: { fields: ['name'], version: 2, slug: 'first-name' },
     })
+    const painted = await team.member.fetch<Project>('PATCH', path, { color: 'teal' })
+    expect([made.color, painted.body.color]).toEqual(['green', 'teal'])
     const cleared = await team.member.fetch<Project>('PUT', path, { description: null, settings: {}, key: 'NEW' })
     expect(cleared.body).toMatchObject({
       name: 'Second name',
@@ -400,7 +418,8 @@ describe('changing a project', () => {
       description: null,
       settings: {},
       key: 'NEW',
-      version: 3,
+      color: 'teal',
+      version: 4,
     })
   })
 

@@ -1,4 +1,5 @@
 import type { Project, ProjectDetail } from '../../../src/features/projects/schema.ts'
+import { projectColors } from '../../../src/records/project-colors.ts'
 import type { Fields, Row } from '../mutation.ts'
 import { asText, asTextOrNull, type CopyView, commonFields, hasWords, pageRows, route } from './copy-view.ts'
 
@@ -9,10 +10,11 @@ const toProject = (row: Row): Project => ({
   organizationId: asText(row.organizationId),
   workspaceId: asTextOrNull(row.workspaceId),
   name: asText(row.name),
-  // The server gives both when the project is pushed.
+  // The server gives these, and the colour, when the project is pushed.
   slug: asText(row.slug) || row.id,
   key: asText(row.key) || '~',
   description: asTextOrNull(row.description),
+  color: (row.color ?? projectColors[0]) as Project['color'],
   visibility: (row.visibility ?? 'team') as Project['visibility'],
   status: (row.status ?? 'active') as Project['status'],
   archivedAt: asTextOrNull(row.archivedAt),
@@ -32,7 +34,10 @@ function projectDetail(world: CopyView, row: Row): ProjectDetail {
   }
 }
 
-const fieldsOf = ({ name, description, settings, key }: Fields): Fields => ({ name, description, settings, key })
+const fieldsOf = ({ name, description, color, settings, key }: Fields): Fields => ({
+  ...{ name, description, settings, key },
+  ...(color !== undefined && { color }),
+})
 
 export const projectRoutes = [
   route('GET', PATH, ({ world, query }) => {

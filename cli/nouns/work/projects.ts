@@ -1,5 +1,6 @@
 import type { Progress } from '../../../src/features/planning/schema.ts'
 import type { Project, ProjectDetail } from '../../../src/features/projects/schema.ts'
+import { projectColors } from '../../../src/records/project-colors.ts'
 import type { Client } from '../../api/client.ts'
 import { currentTeamId, findOwnId, pathTo, withQuery } from '../../api/reference.ts'
 import { recordLines, tableLines } from '../../terminal/output.ts'
@@ -11,6 +12,7 @@ import { archivePaging, deletedOutput, fetchPages, listOutput, sorting, withArch
 const fields = [
   clearable(text('-d, --description <text>', 'description; "-" reads standard input')),
   text('--key <letters>', 'prefix of task numbers: 2 to 6 capital letters'),
+  choice('--color <color>', projectColors),
   json('--settings <json>', 'settings, such as a custom workflow'),
 ]
 const visibility = choice('--visibility <who>', ['private', 'team', 'public'])
@@ -25,6 +27,7 @@ const projectOutput = (project: Project | ProjectDetail): CommandOutput => {
         Key: project.key,
         Status: project.status,
         Visibility: project.visibility,
+        Color: project.color,
         Tasks: stats && `${stats.tasksDone} of ${stats.tasks} done`,
         Notes: stats?.notes,
         Updated: timeAgo(project.updatedAt),

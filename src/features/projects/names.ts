@@ -1,6 +1,7 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, count, eq, isNull, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { AppError } from '../../errors.ts'
+import { type ProjectColor, projectColors } from '../../records/project-colors.ts'
 import { slugify, uniqueSlug } from '../../text/text.ts'
 import { planUsage } from '../organizations/hooks.ts'
 import { organizations } from '../organizations/table.ts'
@@ -29,6 +30,18 @@ export async function freeSlug(ctx: Ctx, organizationId: string, name: string): 
     .from(projects)
     .where(and(eq(projects.organizationId, organizationId), isNotDeleted, sql`${projects.slug} like ${`${base}%`}`))
   return uniqueSlug(base, new Set(rows.map((r) => r.slug)))
+}
+
+/** Returns the colour that the fewest projects of the team have; of several, the first of the list. */
+export async function leastUsedColor(ctx: Ctx, organizationId: string): Promise<ProjectColor> {
+  const rows = await ctx.db
+    .select({ color: projects.color, n: count() })
+    .from(projects)
+    .where(and(eq(projects.organizationId, organizationId), isNotDeleted))
+    .groupBy(projects.color)
+  const used = new Map(rows.map(({ color, n }) => [color, n]))
+  const uses = (color: ProjectColor) => used.get(color) ?? 0
+  return projectColors.reduce((best, color) => (uses(color) < uses(best) ? color : best))
 }
 
 /** Uses the initials of the name's words, or its first letters: `Tutti` → TUT, `Tutti Server` → TS, then TSA, TSB … */

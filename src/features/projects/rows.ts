@@ -32,6 +32,7 @@ export const projectColumns = {
   slug: projects.slug,
   key: projects.key,
   description: projects.description,
+  color: projects.color,
   visibility: projects.visibility,
   status: projects.status,
   archivedAt: projects.archivedAt,

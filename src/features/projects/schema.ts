@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { projectColors } from '../../records/project-colors.ts'
 import { ActorSummary } from '../../records/user-or-agent.ts'
 import {
   bool,
@@ -27,6 +28,7 @@ export const visibilities = ['private', 'team', 'public'] as const
 
 const name = title(100, { example: 'Tutti' })
 const description = text(10_000, { example: 'One binary for people and agents' })
+const color = oneOf(projectColors)
 const settings = jsonObject({ description: 'Any settings, at most 16 KiB' })
 
 export const Project = object({
@@ -38,6 +40,7 @@ export const Project = object({
   slug: text(63, { example: 'tutti' }),
   key: text(6, { example: 'TUT', description: 'Prefix of task numbers' }),
   description: nullable(description),
+  color,
   visibility: oneOf(visibilities),
   status: oneOf(statuses),
   archivedAt: nullable(instant()),
@@ -59,6 +62,7 @@ export const ProjectWork = object({
   open: int({ description: 'Tasks that are neither done nor cancelled', example: 20 }),
   inReview: int({ example: 3 }),
   blocked: int({ example: 1 }),
+  features: int({ example: 5 }),
   openGates: int({ description: 'Features that wait at a gate or for a review', example: 2 }),
   atWork: int({ description: 'Tasks that are claimed now', example: 3 }),
   agentsAtWork: int({ description: 'Agents that hold a task now', example: 2 }),
@@ -90,6 +94,7 @@ export type ProjectDetail = Static<typeof ProjectDetail>
 export const ProjectCreate = object({
   name,
   description: optional(description),
+  color: optional(oneOf(projectColors, { description: 'Default: the least used one in the team' })),
   settings: optional(settings),
   visibility: optional(oneOf(visibilities, { description: 'Default: team' })),
   key: optional(text(6, { pattern: '^[A-Z]{2,6}$', example: 'TUT' })),
@@ -100,6 +105,7 @@ export const ProjectPatch = partial(
   object({
     name,
     description: nullable(description),
+    color,
     settings,
     key: text(6, { pattern: '^[A-Z]{2,6}$', example: 'TUT' }),
   }),

@@ -14,7 +14,7 @@ import { organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
 import { projectArchived, projectCreated, projectRestored, projectUpdated } from './events.ts'
 import { projectStats, projectWork } from './hooks.ts'
-import { freeKey, freeSlug, lockTeam } from './names.ts'
+import { freeKey, freeSlug, leastUsedColor, lockTeam } from './names.ts'
 import { projectPermissions } from './refusals.ts'
 import { changeProject, findProject, findWritableProject, projectColumns, projectEvent, visibleTo } from './rows.ts'
 import type {
@@ -93,6 +93,7 @@ const emptyWork: ProjectWork = {
   open: 0,
   inReview: 0,
   blocked: 0,
+  features: 0,
   openGates: 0,
   atWork: 0,
   agentsAtWork: 0,
@@ -154,6 +155,7 @@ export const create = write(
         slug: await freeSlug(ctx, organizationId, input.name),
         key: await freeKey(ctx, organizationId, input.name, input.key),
         description: input.description,
+        color: input.color ?? (await leastUsedColor(ctx, organizationId)),
         visibility: input.visibility ?? 'team',
         settings: input.settings ?? {},
         createdAt: ctx.now,

@@ -8,7 +8,7 @@ import { create, update } from './service.ts'
 /** Devices cannot change the visibility of a project, or archive it. */
 export const projectSync: SyncRules<Ctx> = {
   columns: projectColumns,
-  fields: { name: 'value', description: 'text', settings: 'value', key: 'value' },
+  fields: { name: 'value', description: 'text', color: 'value', settings: 'value', key: 'value' },
   onCreate: ['visibility'],
   create: (ctx, id, fields) => create(ctx, { ...validateFields(ProjectCreate, fields), id }),
   update: (ctx, { id }, fields) => update(ctx, { ...validateFields(ProjectPatch, fields), ref: id }),

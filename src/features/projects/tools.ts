@@ -46,7 +46,8 @@ export const projectTools = [
     input: object({ project }),
     action: projects.get,
     with: ({ project }) => ({ ref: project }),
-    show: ({ recentActivity, can: _, stats, ...project }) => ({
+    // A colour tells an agent nothing.
+    show: ({ recentActivity, can: _, color: __, stats, ...project }) => ({
       ...project,
       stats: pick(stats, 'notes', 'tasks', 'tasksDone'),
       recentActivity: recentActivity?.map(feedLine),

@@ -16,7 +16,7 @@ import { parentField } from './parts.ts'
 type Fields = Record<string, unknown>
 
 /** Fields that exports of earlier versions lack. */
-const newFields = new Set(['task completedByType', 'comment version'])
+const newFields = new Set(['task completedByType', 'comment version', 'project color'])
 
 /** Throws `invalid` for a record with an unknown field or an invalid value. */
 export function checkRecord(entity: string, record: Fields, columns: Readonly<Record<string, PgColumn>>): void {

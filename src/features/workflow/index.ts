@@ -1,7 +1,7 @@
 import type { Feature } from '../../feature.ts'
 import { removeUserFromFeatures } from './account.ts'
 import * as events from './events.ts'
-import { countOpenGates } from './project-hooks.ts'
+import { countFeatures } from './project-hooks.ts'
 import { featureRecord } from './record.ts'
 import { workflowRoutes } from './routes.ts'
 import { featuresOfTask } from './task-hooks.ts'
@@ -12,5 +12,5 @@ export const workflow: Feature = {
   routes: workflowRoutes,
   tools: workflowTools,
   records: [featureRecord],
-  hooks: [removeUserFromFeatures, countOpenGates, featuresOfTask],
+  hooks: [removeUserFromFeatures, countFeatures, featuresOfTask],
 }

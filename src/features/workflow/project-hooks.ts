@@ -5,8 +5,8 @@ import { projectWork } from '../projects/hooks.ts'
 import { isAtGate, workflowOf } from '../projects/workflow/workflow.ts'
 import { features } from './table.ts'
 
-/** Counts the features of each project that wait at a gate or for a review. */
-export const countOpenGates = projectWork.handle(async (ctx, { projects }) => {
+/** Counts the features of each project, and those that wait at a gate or for a review. */
+export const countFeatures = projectWork.handle(async (ctx, { projects }) => {
   const rows = await ctx.db
     .select({ id: features.projectId, status: features.status, n: sql<number>`count(*)::int` })
     .from(features)
@@ -15,8 +15,12 @@ export const countOpenGates = projectWork.handle(async (ctx, { projects }) => {
   return new Map(
     projects.map((project) => {
       const workflow = workflowOf(project)
-      const waiting = rows.filter(({ id, status }) => id === project.id && isAtGate(workflow, status))
-      return [project.id, { openGates: waiting.reduce((sum, { n }) => sum + n, 0) }]
+      const own = rows.filter(({ id }) => id === project.id)
+      const sum = (some: typeof own) => some.reduce((total, { n }) => total + n, 0)
+      return [
+        project.id,
+        { features: sum(own), openGates: sum(own.filter(({ status }) => isAtGate(workflow, status))) },
+      ]
     }),
   )
 })
