@@ -1,5 +1,5 @@
-import { expect, test } from 'bun:test'
-import type { Frame } from '../../src/features/home/schema.ts'
+import { describe, expect, test } from 'bun:test'
+import type { Favourites, Frame } from '../../src/features/home/schema.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import type { RepositoryDetail, RepositoryPage } from '../../src/features/repositories/schema.ts'
 import type { WorkspaceDetail, WorkspacePage } from '../../src/features/workspaces/schema.ts'
@@ -50,4 +50,61 @@ test('`can` of a workspace and of a repository agrees with the actions', async (
   expect((await read(vera)).body.can?.sync).toMatchObject({ code: 'forbidden' })
   expect((await ada.fetch<RepositoryPage>('GET', '/api/repos')).body.can).toEqual({ connect: true })
   expect((await vera.fetch<RepositoryPage>('GET', '/api/repos')).body.can?.connect).toMatchObject({ code: 'forbidden' })
+})
+
+describe('favourites', () => {
+  test('are records of every kind and saved views, in the order of the preference', async () => {
+    const ada = await person(t)
+    const make = async (path: string, body: object) => (await ada.fetch<{ id: string }>('POST', path, body)).body.id
+    const project = await make('/api/projects', { name: 'Lantern', key: 'LAN' })
+    const task = await make(`/api/projects/${project}/tasks`, { title: 'Read offline' })
+    const note = await make('/api/notes', { title: 'Release notes', content: 'x' })
+    const decision = await make('/api/decisions', { projectId: project, title: 'Use SQLite', decision: 'Yes' })
+    const view = await make('/api/views', { name: 'Due this week', query: 'view=list&assignee=me', projectId: project })
+    const favourites = [view, note, decision, task, project]
+    expect((await ada.fetch('PATCH', '/api/settings/preferences', { favourites })).status).toBe(200)
+    const { items } = (await ada.fetch<Favourites>('GET', '/api/favourites')).body
+    expect(items.map(({ kind, title, key, path }) => [kind, title, key, path])).toEqual([
+      ['view', 'Due this week', null, `/projects/${project}/tasks?view=list&assignee=me`],
+      ['note', 'Release notes', expect.stringMatching(/^release-notes/), `/notes/${note}`],
+      ['decision', 'Use SQLite', null, `/decisions/${decision}`],
+      ['task', 'Read offline', 'LAN-1', '/tasks/LAN-1'],
+      ['project', 'Lantern', 'LAN', `/projects/${project}`],
+    ])
+    expect((await ada.fetch<Frame>('GET', '/api/frame')).body.favourites).toEqual(items)
+  })
+
+  test('leave out records that were deleted or that the caller does not see', async () => {
+    const [ada, stranger] = [await person(t), await person(t)]
+    const note = async (who: typeof ada) =>
+      (await who.fetch<{ id: string }>('POST', '/api/notes', { title: unique('note'), content: 'x' })).body.id
+    const [kept, deleted, foreign] = [await note(ada), await note(ada), await note(stranger)]
+    await ada.fetch('PATCH', '/api/settings/preferences', { favourites: [foreign, deleted, kept] })
+    await ada.fetch('DELETE', `/api/notes/${deleted}`)
+    const listed = async () => (await ada.fetch<Favourites>('GET', '/api/favourites')).body.items.map(({ id }) => id)
+    expect(await listed()).toEqual([kept])
+    await ada.fetch('POST', `/api/notes/${deleted}/restore`)
+    expect(await listed()).toEqual([deleted, kept])
+  })
+
+  test('are at most 50', async () => {
+    const ada = await person(t)
+    const save = (n: number) =>
+      ada.fetch('PATCH', '/api/settings/preferences', {
+        favourites: Array.from({ length: n }, () => Bun.randomUUIDv7()),
+      })
+    expect([(await save(50)).status, (await save(51)).status]).toEqual([200, 422])
+  })
+})
+
+test('GET /api/frame counts the open tasks of the caller in the requested team', async () => {
+  const ada = await person(t)
+  const { body: other } = await ada.fetch<Organization>('POST', '/api/teams', { name: unique('Harbour') })
+  const there = inside(ada, other.id)
+  const { body: project } = await there.fetch<{ id: string }>('POST', '/api/projects', { name: 'There' })
+  for (const title of ['One', 'Two'])
+    await there.fetch('POST', `/api/projects/${project.id}/tasks`, { title, assignee: 'me' })
+  await there.fetch('POST', `/api/projects/${project.id}/tasks`, { title: 'Of no one' })
+  const counted = async (query = '') => (await ada.fetch<Frame>('GET', `/api/frame${query}`)).body.myTasks
+  expect([await counted(), await counted(`?team=${other.slug}`)]).toEqual([0, 2])
 })

@@ -8,10 +8,13 @@ import { changeNotificationPreferences, withNotificationDefaults } from '../user
 import type { Preferences, PreferencesAnswer, PreferencesPatch } from '../users/schema.ts'
 import { users } from '../users/table.ts'
 
+/** `Preferences` accepts more, because earlier versions stored more. */
+const MOST_FAVOURITES = 50
+
 /** Fills in the defaults. A current organization that the caller has left is ignored. */
 const withDefaults = (
   ctx: Ctx,
-  { currentOrganizationId: chosen, notifications, ...rest }: Preferences,
+  { currentOrganizationId: chosen, notifications, favourites = [], ...rest }: Preferences,
   timezone: string | null,
 ): PreferencesAnswer => ({
   theme: 'system',
@@ -19,8 +22,8 @@ const withDefaults = (
   density: 'comfortable',
   presence: 'on',
   shortcuts: 'on',
-  favourites: [],
   ...rest,
+  favourites: favourites.slice(0, MOST_FAVOURITES),
   currentOrganizationId: chosen && ctx.actor.memberships.has(chosen) ? chosen : null,
   notifications: withNotificationDefaults(notifications, {
     timezone,

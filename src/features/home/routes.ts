@@ -1,5 +1,6 @@
 import { type Http, on } from '../../http/context.ts'
-import { Frame, FrameQuery, Home, HomeQuery } from './schema.ts'
+import { listFavourites } from './favourites.ts'
+import { Favourites, Frame, FrameQuery, Home, HomeQuery } from './schema.ts'
 import { getFrame, getHome } from './service.ts'
 
 export const homeRoutes = (http: Http) =>
@@ -10,7 +11,11 @@ export const homeRoutes = (http: Http) =>
       response: Home,
     })
     .get('/api/frame', ({ ctx, query }) => getFrame(ctx, query), {
-      ...on(getFrame, 'Your account, teams and notification counts, and the projects of a team, in one call'),
+      ...on(getFrame, 'Your account, teams, favourites and counts, and the projects of a team, in one call'),
       query: FrameQuery,
       response: Frame,
+    })
+    .get('/api/favourites', ({ ctx }) => listFavourites(ctx, {}), {
+      ...on(listFavourites, 'List your favourites that exist and that you can see'),
+      response: Favourites,
     })

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { int, object, optional, type Static, text, time } from '../../schema.ts'
+import { recordNames } from '../../records/names.ts'
+import { id, int, nullable, object, oneOf, optional, type Static, text, time } from '../../schema.ts'
 import { ActivityItem } from '../activity/schema.ts'
 import { NotificationCount } from '../notifications/schema.ts'
 import { Organization } from '../organizations/schema.ts'
@@ -20,6 +21,24 @@ export type Home = Static<typeof Home>
 export const HomeQuery = object({ since: optional(time({ description: 'Default: 24 hours ago' })) })
 export type HomeQuery = Static<typeof HomeQuery>
 
+export const Favourite = object({
+  id: id(),
+  kind: oneOf([...recordNames, 'view'] as const),
+  title: text(500, { example: 'How we deploy' }),
+  key: nullable(text(100, { description: 'The key of a task or project', example: 'TUT-42' })),
+  status: nullable(text(50, { example: 'todo' })),
+  path: text(3000, {
+    description: 'Its address in the dashboard',
+    example: '/notes/0198c5f4-1c9e-7a3b-9d1f-2b6c8e4a7f10',
+  }),
+  organizationId: nullable(id()),
+})
+export type Favourite = Static<typeof Favourite>
+export const Favourites = object({
+  items: Type.Array(Favourite, { description: 'In the order of `favourites` in your preferences' }),
+})
+export type Favourites = Static<typeof Favourites>
+
 export const Frame = object({
   me: User,
   team: Organization,
@@ -28,6 +47,8 @@ export const Frame = object({
     description: 'The active projects of the team by name; at most 200',
   }),
   notifications: NotificationCount,
+  favourites: Favourites.properties.items,
+  myTasks: int({ description: 'Your open tasks in the team', example: 3 }),
 })
 export type Frame = Static<typeof Frame>
 

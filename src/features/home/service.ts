@@ -1,4 +1,5 @@
 import { read } from '../../action.ts'
+import { switchOrganization } from '../../auth/actor.ts'
 import { account, member, scopeHolds } from '../../auth/policy.ts'
 import { notFound } from '../../errors.ts'
 import * as accounts from '../accounts/service.ts'
@@ -7,6 +8,7 @@ import * as notifications from '../notifications/service.ts'
 import * as organizations from '../organizations/service.ts'
 import { listInTeam } from '../projects/service.ts'
 import * as tasks from '../tasks/lists/lists.ts'
+import { listFavourites } from './favourites.ts'
 import type { Frame, FrameQuery, Home, HomeQuery } from './schema.ts'
 
 const DAY = 86_400_000
@@ -31,5 +33,14 @@ export const getFrame = read('home.frame', account('account:read'), async (ctx, 
     query.team === undefined ? await organizations.current(ctx, {}) : teams.find(({ slug }) => slug === query.team)
   if (!team) throw notFound('organization', query.team ?? '')
   const { items: projects } = await listInTeam(ctx, { ...byName, team: team.id })
-  return { me, team, teams, projects, notifications: await notifications.count(ctx, {}) }
+  const { items: favourites } = await listFavourites(ctx, {})
+  const here = { ...ctx, actor: switchOrganization(ctx.actor, team.id) }
+  const myTasks = scopeHolds(ctx.actor.scopes, 'tasks:read')
+    ? await tasks.list(here, { assignee: 'me', open: true, limit: 1, total: true })
+    : undefined
+  return {
+    ...{ me, team, teams, projects, favourites },
+    notifications: await notifications.count(ctx, {}),
+    myTasks: myTasks?.total ?? 0,
+  }
 })

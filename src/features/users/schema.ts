@@ -24,7 +24,7 @@ const weekStart = oneOf(['monday', 'sunday'])
 const density = oneOf(['comfortable', 'compact'])
 const presence = oneOf(['on', 'off'], { description: '`off`: other people do not see which page you have open' })
 const shortcuts = oneOf(['on', 'off'], { description: '`off`: single-key shortcuts are disabled in the dashboard' })
-const favourites = array(id(), 100, { description: 'Projects that the dashboard shows first' })
+const favourites = array(id(), 50, { description: 'Projects, tasks, notes and other records, and saved views' })
 const currentOrganizationId = id({ description: 'Team for requests that do not name one' })
 
 /** Stored preferences: only those that the user set. */
@@ -35,7 +35,8 @@ export const Preferences = object({
   density: optional(density),
   presence: optional(presence),
   shortcuts: optional(shortcuts),
-  favourites: optional(favourites),
+  /** Earlier versions stored up to 100. */
+  favourites: optional(array(id(), 100)),
   notifications: optional(NotificationPreferences),
 })
 export type Preferences = Static<typeof Preferences>
