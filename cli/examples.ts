@@ -10,7 +10,11 @@ export const examples: Record<string, string[]> = {
   status: ['tutti status', 'tutti status --server tutti.example.com'],
   profiles: ['tutti profiles', 'tutti profiles use work'],
   'profiles use': ['tutti profiles use work'],
-  search: ['tutti search lock', 'tutti search "data folder" --kind note --kind task'],
+  search: [
+    'tutti search lock',
+    'tutti search "data folder" --kind note --kind task',
+    'tutti search label:offline is:open @ada',
+  ],
   ask: [
     'tutti ask "Why is the folder locked?"',
     'tutti ask --repo owner/name "Where is it locked?"',

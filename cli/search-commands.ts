@@ -16,6 +16,13 @@ export function addSearchCommands(program: Command, remote: (command: Command) =
     .option('--all-projects', 'ignore the project that this folder is linked to')
     .option('-n, --limit <number>', 'maximum number of results of each kind')
     .option('--offline', 'search the synced copy on this computer, not the server')
+    .addHelpText(
+      'after',
+      `
+Filters among the words: label:offline, project:LAN, and for tasks status:todo,
+is:open (also done, blocked, ready, mine) and @ada or assignee:ada. A minus
+excludes: "lock -label:docs". A comma means one of these: label:ui,api.`,
+    )
     .action(async (words, options) => (await import('./commands/search.ts')).runSearch(words, options))
   remote(program.command('ask').description('Ask the assistant; it answers from your records and names its sources'))
     .argument('<question...>', 'your question')

@@ -1,5 +1,6 @@
-import type { FoundGroups, Part } from '../../src/features/search/schema.ts'
+import type { FoundGroups, Part, UnderstoodFilter } from '../../src/features/search/schema.ts'
 import { type SearchName, searchNames } from '../../src/records/names.ts'
+import { parseSearchQuery } from '../../src/records/query-filters.ts'
 import { withHints } from '../api/hints.ts'
 import { linkedProject } from '../api/project-link.ts'
 import { findProjectId, withQuery } from '../api/reference.ts'
@@ -20,6 +21,9 @@ const highlightParts = (parts: readonly Part[]): string =>
 /** Like `safeLine`, but keeps the spaces at both ends, which separate the parts. */
 const safePart = (text: string): string => safeLine(`.${text}.`).slice(1, -1)
 
+const describeFilter = ({ key, values, not }: UnderstoodFilter): string =>
+  safeLine(`${key === 'is' ? 'state' : key} ${not ? 'is not' : 'is'} ${values.join(' or ')}`)
+
 export async function runSearch(
   words: string[],
   { json, kind, project, allProjects, limit, ...where }: Options,
@@ -27,11 +31,13 @@ export async function runSearch(
   const unknown = kind?.find((one) => !searchNames.includes(one as SearchName))
   if (unknown !== undefined) throw new Refusal(`Unknown kind ${unknown}. Kinds: ${searchNames.join(', ')}`)
   const client = workingClient(where)
-  const within = project ?? (allProjects ? undefined : linkedProject(client.server)?.project)
+  const q = words.join(' ')
+  const names = parseSearchQuery(q).filters.some(({ key }) => key === 'project')
+  const within = project ?? (allProjects || names ? undefined : linkedProject(client.server)?.project)
   const found = await withHints(client, async () =>
     client.get<FoundGroups>(
       withQuery('/api/search', {
-        q: words.join(' '),
+        q,
         kinds: kind?.join(','),
         limit,
         projectId: within && (await findProjectId(client, within)),
@@ -50,6 +56,7 @@ export async function runSearch(
       '',
     ]),
   )
+  if (found.filters && !json) printNote(`Filters: ${found.filters.map(describeFilter).join('; ')}`)
   if (found.items.length === 0 && !json) printNote('Nothing found.')
   if (found.indexing && !json) printNote('Recent changes may be missing: the search index is catching up.')
   if (found.corrected && !json)

@@ -7,7 +7,7 @@ const usual: TextFields = ['title', 'description']
 /** The fields that search reads, first the title, then the text, of kinds that have others than the usual ones. */
 const searchFields: Partial<Record<SearchName, TextFields>> = {
   project: ['name', 'description'],
-  task: ['title', 'description', 'completionNotes'],
+  task: ['title', 'description', 'completionNotes', 'labels'],
   note: ['title', 'content', 'tags'],
   decision: ['title', 'decision', 'context', 'rationale', 'outcome'],
   memory: ['title', 'content', 'tags'],

@@ -3,6 +3,7 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Rights } from '../auth/rights.ts'
 import type { EventType } from '../events/catalogue.ts'
 import { kindInfo, type RecordName, type RestorableName, recordNames } from './names.ts'
+import type { QueryFilter } from './query-filters.ts'
 import { type SyncEntity, type SyncRules, syncEntity } from './sync.ts'
 
 /** The table of a kind. Rows with a project and `deletedAt` are moved, deleted and restored with the project. */
@@ -50,6 +51,8 @@ interface Description<C> {
   readonly keyBegins?: (text: string) => SQL | undefined
   /** The state that the record is in: `todo`. */
   readonly status?: PgColumn | SQL
+  /** What a filter of a search query, such as `is:open`, means for the kind. Without it, filters exclude the kind. */
+  readonly matchFilter?: (ctx: C, filter: QueryFilter) => Promise<FilterMatch | undefined>
   /** The project that decides who sees the record. Default: `projectId` of its table. */
   readonly projectId?: PgColumn
   /** Who owns a record without an organization. Only needed where `organizationId` of its table may be null. */
@@ -69,6 +72,14 @@ interface Description<C> {
   readonly resource?: Resource<C>
   /** How devices keep a copy of the record and change it. */
   readonly sync?: SyncRules<C>
+}
+
+/** What a filter of a search query means. A filter with an unknown name has no meaning, and its text counts as words. */
+export interface FilterMatch {
+  /** The condition on the table of the kind. */
+  readonly condition: SQL
+  /** The values as people read them: whole names instead of their beginnings. */
+  readonly names?: string[]
 }
 
 interface SearchText {

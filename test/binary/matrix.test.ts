@@ -272,6 +272,7 @@ const everyday: [string, RegExp][] = [
   ['tokens list --all', /laptop +laptop +- +read +never +revoked\n$/],
 
   ['search lock --kind spec', /^spec \(1\)\n +folder-lock +Folder lock\n/m],
+  ['search label:urgent project:tut', /^task \(1\)\n +TUT-1 +Lock it\n/m],
   [
     'ask "Which folder lock?"',
     /^No chat model is set up on this server\. These records match your question\.\n\n\[1\] \w+ \S.* +http\S+\n/,

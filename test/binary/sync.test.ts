@@ -48,6 +48,12 @@ test('changes made offline arrive at the server once', async () => {
   )
   expect((await laptop.run('notes', 'create', 'Ideas', '-c', 'seventeen', '-p', 'MY')).code).toBe(0)
   expect((await laptop.run('search', 'seventeen')).out).toContain('Ideas')
+  expect(await laptop.run('search', 'label:train', 'is:open', 'is:ready', 'project:my')).toMatchObject({
+    out: expect.stringMatching(/^task \(1\)\n +MY-1 +Lock the folder\n/),
+    err: expect.stringContaining('Filters: label is train; state is open'),
+  })
+  expect((await laptop.run('search', 'train')).out).toContain('Lock the folder')
+  expect((await laptop.run('search', 'label:train', 'is:done')).out).toBe('')
   const claimed = await laptop.run('tasks', 'claim', key)
   expect(claimed).toMatchObject({ code: 6, err: expect.stringContaining('cannot be claimed without the server') })
   // Nothing else has an offline mode.

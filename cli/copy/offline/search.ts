@@ -5,6 +5,7 @@ import { matchFinder, type Span } from '../../../src/text/search-query.ts'
 import type { SearchHit as Hit } from '../copy.ts'
 import { ftsExpression, searchTexts } from '../texts.ts'
 import { asText, asTextOrNull, type CopyView, type LocalCall, route } from './copy-view.ts'
+import { understandQuery } from './query-filters.ts'
 import { taskKey } from './task-key.ts'
 
 const EACH = 10
@@ -30,17 +31,21 @@ function toHit(world: CopyView, { entity, row, rank }: Hit, spansIn: (text: stri
   }
 }
 
-/** Searches the copy by words, grouped by kind like the server's search. */
+/** Searches the copy by words and filters, grouped by kind like the server's search. */
 function searchCopy({ world, query }: LocalCall): FoundGroups {
-  const typed = query.get('q') ?? ''
-  const expression = ftsExpression(typed)
+  const { words, filters, isMatch } = understandQuery(world, (query.get('q') ?? '').trim())
+  const expression = ftsExpression(words)
   const projectId = world.projectId(query.get('projectId'))
   const kinds = query.get('kinds')?.split(',') ?? [...searchNames]
   const limit = Number(query.get('limit') ?? EACH)
-  const hits = (expression === undefined ? [] : world.copy.search(expression, kinds)).filter(
-    ({ row }) => world.isHere(row) && (projectId === undefined || row.projectId === projectId || row.id === projectId),
+  const found = expression === undefined ? [] : world.copy.search(expression, kinds)
+  const hits = (words === '' && filters.length > 0 ? newestFirst(world, kinds) : found).filter(
+    ({ entity, row }) =>
+      world.isHere(row) &&
+      (projectId === undefined || row.projectId === projectId || row.id === projectId) &&
+      isMatch(entity, row),
   )
-  const spansIn = matchFinder(typed)
+  const spansIn = matchFinder(words)
   const groups = Map.groupBy(hits, ({ entity }) => entity)
   const items = [...groups].map(
     ([kind, some]): FoundGroup => ({
@@ -49,7 +54,12 @@ function searchCopy({ world, query }: LocalCall): FoundGroups {
       items: some.slice(0, limit).map((hit) => toHit(world, hit, spansIn)),
     }),
   )
-  return { items, nextCursor: null }
+  return { items, nextCursor: null, ...(filters.length > 0 && { filters }) }
 }
+
+const newestFirst = (world: CopyView, kinds: readonly string[]): Hit[] =>
+  kinds
+    .flatMap((entity) => world.all(entity).map((row) => ({ entity, row, rank: 0 })))
+    .sort((a, b) => (asText(a.row.updatedAt) < asText(b.row.updatedAt) ? 1 : -1))
 
 export const searchRoutes = [route('GET', '/api/search', searchCopy)]

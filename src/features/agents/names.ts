@@ -108,6 +108,19 @@ export async function findByName(
   return begun.length > 0 ? onlyOne(begun) : undefined
 }
 
+/** Returns everyone with this name; if nobody has it, everyone whose name begins with it. */
+export function findAllByName(
+  ctx: Ctx,
+  list: readonly NamedCandidate[],
+  { organizationId, name }: Omit<NameQuery, 'by'>,
+): NamedCandidate[] {
+  const wanted = fold(name)
+  if (wanted === '') return []
+  const same = list.filter((one) => namesOf(one).includes(wanted))
+  if (same.length > 0 || wanted.length < SHORTEST || !seesNames(ctx, organizationId)) return same
+  return list.filter((one) => namesOf(one).some((known) => known.startsWith(wanted)))
+}
+
 const MOST_NAMED = 5
 /** In a larger team, finding similar names would take too long. */
 const MOST_SUGGESTED = 1_000

@@ -16,14 +16,17 @@ export const kindsFor = (ctx: Ctx, wanted: readonly SearchName[] = searchNames):
 export interface SearchFilter {
   kinds?: string
   projectId?: string
+  /** Further conditions on passages, from the filters in the query. */
+  conditions?: SQL[]
 }
 
 /** SQL condition: the passage has a wanted kind, is in the project and has not expired. Ignores visibility. */
-export const isInFilter = (ctx: Ctx, { kinds: wanted, projectId }: SearchFilter): SQL =>
+export const isInFilter = (ctx: Ctx, { kinds: wanted, projectId, conditions = [] }: SearchFilter): SQL =>
   and(
     inArray(passages.kind, kindsFor(ctx, wanted?.split(',') as SearchName[] | undefined)),
     projectId ? eq(passages.projectId, projectId) : undefined,
     or(isNull(passages.expiresAt), gt(passages.expiresAt, ctx.now)),
+    ...conditions,
   )
 
 /** SQL condition for findable passages. It applies before anything is ranked, counted or limited. */

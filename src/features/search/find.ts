@@ -1,15 +1,17 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { eq, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { memberOrAlone } from '../../auth/policy.ts'
-import { toIso } from '../../db/columns.ts'
+import { anyOf, idList, toIso } from '../../db/columns.ts'
+import { or } from '../../db/conditions.ts'
 import type { SearchName } from '../../records/names.ts'
 import { apiPath, isCurrentPassage, kindsFor, nestedPath, recordField, type SearchFilter } from './filters.ts'
-import { excerptByMarks, markMatches, splitByMarks } from './highlight.ts'
+import { excerptByMarks, markMatches, splitByMarks, withoutPunctuation } from './highlight.ts'
 import { indexLag } from './index-lag.ts'
 import { matchesOf } from './newest-matches.ts'
 import { hasOperators, searchQuery } from './query.ts'
+import { understandQuery } from './query-filters.ts'
 import type { FindQuery, Found, FoundGroup, FoundGroups } from './schema.ts'
-import { correctQuery } from './suggest.ts'
+import { correctQuery, keyed } from './suggest.ts'
 import { passages } from './table.ts'
 
 interface Row extends Record<string, unknown> {
@@ -33,13 +35,32 @@ interface Row extends Record<string, unknown> {
 /** For very common words only the newest passages are ranked and counted, because ranking reads every passage. */
 const NEWEST = 1000
 
-const searchStatement = (ctx: Ctx, text: string, matches: SQL, limit: number): SQL => sql`
-  with asked as materialized (select ${searchQuery(text, 'english')} as words),
+interface FindRequest {
+  /** Empty: everything that the filters find, newest first. */
+  words: string
+  /** Ids of the records with exactly this key. */
+  keyed: readonly string[]
+  place: SearchFilter
+  limit: number
+}
+
+const askedWords = (words: string): SQL => (words ? searchQuery(words, 'english') : sql`''::tsquery`)
+
+/** SQL column: matches of the key come first, then those of the title, of a label, and of the text. */
+const matchedPart = (keyed: readonly string[]): SQL => sql`case
+  when ${anyOf(passages.recordId, idList(keyed))} then 3
+  when ts_filter(${passages.search}, '{a}') @@ asked.words then 2
+  when cardinality(${passages.tags}) > 0
+    and to_tsvector('english', ${withoutPunctuation(sql`array_to_string(${passages.tags}, ' ')`)}) @@ asked.words then 1
+  else 0 end`
+
+const searchStatement = (ctx: Ctx, { words, keyed, limit }: FindRequest, matches: SQL): SQL => sql`
+  with asked as materialized (select ${askedWords(words)} as words),
   newest as materialized (
     select * from ${matches} order by ${passages.at} desc, ${passages.id} desc limit ${NEWEST}),
   ranked as (
     select ${passages.id} as id, ${passages.kind} as kind, ${passages.recordId} as record_id, ${passages.at} as at,
-      ts_rank(${passages.search}, asked.words) as rank
+      ts_rank(${passages.search}, asked.words) + ${matchedPart(keyed)} as rank
     from newest ${passages}, asked where ${isCurrentPassage(ctx)}),
   best as (select distinct on (kind, record_id) * from ranked order by kind, record_id, rank desc, id),
   placed as (
@@ -72,11 +93,17 @@ const toFound = (row: Row): Found => ({
   },
 })
 
-async function searchOnce(ctx: Ctx, text: string, place: SearchFilter, limit: number): Promise<FoundGroup[]> {
+/** SQL condition: the passages with the words; without words, the first passage of each record. */
+const isMatch = ({ words, keyed }: FindRequest): SQL => {
+  if (!words) return eq(passages.chunk, 0)
   // The `select` computes the query once, not for each passage.
-  const match = sql`${passages.search} @@ (select ${searchQuery(text, 'english')})`
-  const matches = await matchesOf(ctx, place, { match, most: NEWEST })
-  const { rows } = await ctx.db.execute<Row>(searchStatement(ctx, text, matches, limit))
+  const hasWords = sql`${passages.search} @@ (select ${searchQuery(words, 'english')})`
+  return keyed.length > 0 ? or(hasWords, anyOf(passages.recordId, idList(keyed))) : hasWords
+}
+
+async function searchOnce(ctx: Ctx, request: FindRequest): Promise<FoundGroup[]> {
+  const matches = await matchesOf(ctx, request.place, { match: isMatch(request), most: NEWEST })
+  const { rows } = await ctx.db.execute<Row>(searchStatement(ctx, request, matches))
   const groups = new Map<SearchName, FoundGroup>()
   for (const row of rows) {
     const group = groups.get(row.kind) ?? { kind: row.kind, total: row.total, items: [] }
@@ -86,18 +113,31 @@ async function searchOnce(ctx: Ctx, text: string, place: SearchFilter, limit: nu
   return [...groups.values()]
 }
 
-/** Full-text search over everything that the caller may see, by kind. Without a match, retries with typos corrected. */
+/** Returns the ids of the records with exactly this key. */
+const idsWithKey = async (ctx: Ctx, words: string, place: SearchFilter): Promise<string[]> =>
+  (await keyed(ctx, words, place)).flatMap((row) => (row.key === words.toUpperCase() ? row.record_id : []))
+
+/**
+ * Full-text search over everything that the caller may see, by kind. The query may contain filters. Without a match,
+ * retries with typos corrected.
+ */
 export const searchRecords = read(
   'search.find',
   memberOrAlone('search:read'),
-  async (ctx, { q = '', limit = 10, ...place }: FindQuery): Promise<FoundGroups> => {
+  async (ctx, { q = '', limit = 10, ...given }: FindQuery): Promise<FoundGroups> => {
     if (!q.trim()) return { items: [], nextCursor: null }
-    const items = await searchOnce(ctx, q, place, limit)
-    const corrected = items.length === 0 && !hasOperators(q) ? await correctQuery(ctx, q, place) : undefined
-    const meant = corrected === undefined ? [] : await searchOnce(ctx, corrected, place, limit)
+    const { words, filters, place } = await understandQuery(ctx, q.trim(), given)
+    if (place.kinds === '') return { items: [], nextCursor: null, filters }
+    const search = async (text: string) =>
+      searchOnce(ctx, { words: text, keyed: await idsWithKey(ctx, text, place), place, limit })
+    const items = await search(words)
+    const corrected =
+      words && items.length === 0 && !hasOperators(words) ? await correctQuery(ctx, words, place) : undefined
+    const meant = corrected === undefined ? [] : await search(corrected)
     return {
       ...(meant.length > 0 ? { items: meant, corrected } : { items }),
       nextCursor: null,
+      ...(filters.length > 0 && { filters }),
       ...(await indexLag(ctx, kindsFor(ctx, place.kinds?.split(',') as SearchName[] | undefined))),
     }
   },

@@ -9,12 +9,15 @@ const [START, END] = ['\u0001', '\u0002']
 const LONGEST = 20_000
 
 /**
- * Returns the text with marks around the matches. Each punctuation character becomes a space first, because Postgres'
- * parser takes quadratic time on some of it. Positions stay valid, so the marks also fit the original text.
+ * SQL: the text with spaces in place of punctuation. Postgres' parser takes quadratic time on some of it. Positions stay
+ * valid.
  */
+export const withoutPunctuation = (text: SQL): SQL =>
+  sql`translate(${text}, ${`!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~${START}${END}`}, repeat(' ', 34))`
+
+/** Returns the text with marks around the matches. The marks also fit the original text. */
 export const markMatches = (text: SQLWrapper, query: SQL, language: Language): SQL<string> => {
-  const punctuation = `!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~${START}${END}`
-  const plain = sql`translate(left(${text}, ${LONGEST}), ${punctuation}, repeat(' ', 34))`
+  const plain = withoutPunctuation(sql`left(${text}, ${LONGEST})`)
   const options = `StartSel="${START}", StopSel="${END}", HighlightAll=true`
   return sql<string>`ts_headline(${language}::regconfig, ${plain}, ${query}, ${options})`
 }

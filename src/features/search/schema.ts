@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { searchNames } from '../../records/names.ts'
+import { filterKeys } from '../../records/query-filters.ts'
 import {
   array,
   id,
@@ -17,7 +18,8 @@ import {
 
 export const q = text(200, {
   example: 'deploy',
-  description: 'Words that must all occur. Operators: "a phrase", -word to exclude, or. The last word may be a prefix',
+  description:
+    'Words that must all occur. Operators: "a phrase", -word to exclude, or. The last word may be a prefix. Filters: label:offline, project:LAN, and for tasks status:todo, is:open (also done, blocked, ready, mine), @ada or assignee:ada; -label:docs excludes, and a,b means one of these',
 })
 const kindList = text(200, {
   pattern: `^(${searchNames.join('|')})(,(${searchNames.join('|')}))*$`,
@@ -68,12 +70,23 @@ export const indexing = optional(
     { description: 'Only if the search index is behind: search again in a moment' },
   ),
 )
+/** A filter that the query contained. Other terms with a colon count as words. */
+const UnderstoodFilter = object({
+  key: oneOf(filterKeys, { example: 'assignee' }),
+  values: Type.Array(text(200, { example: 'Ada Lovelace' }), {
+    description: 'One of these; people by their whole name',
+  }),
+  not: optional(yes({ description: 'None of the values' })),
+  text: text(200, { example: '@ada', description: 'As it was typed' }),
+})
+export type UnderstoodFilter = Static<typeof UnderstoodFilter>
 export const FoundGroups = object({
   items: Type.Array(FoundGroup, { description: 'By kind, the one with the best match first' }),
   nextCursor: Type.Null(),
   corrected: optional(
     text(400, { example: 'deploy', description: 'The corrected query, if nothing matched as typed' }),
   ),
+  filters: optional(Type.Array(UnderstoodFilter, { description: 'The filters in the query, if there are any' })),
   indexing,
 })
 export type FoundGroups = Static<typeof FoundGroups>

@@ -105,7 +105,7 @@ const isNear = (word: string, title: readonly string[]): boolean =>
   title.some((other) => countTypos(word, other, true) <= forgiven(word))
 
 /** Finds records whose key begins with the text, the shortest key first. */
-async function keyed(ctx: Ctx, text: string, { kinds, projectId }: SearchFilter): Promise<Row[]> {
+export async function keyed(ctx: Ctx, text: string, { kinds, projectId }: SearchFilter): Promise<Row[]> {
   const wanted = kindsFor(ctx, kinds?.split(',') as SearchName[] | undefined)
   const selects = wanted.flatMap((kind) => {
     const record = ctx.app.records.get(kind)

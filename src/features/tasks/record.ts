@@ -5,6 +5,7 @@ import { PART_SEPARATOR, type RecordKind, recentComments } from '../../records/k
 import { projects } from '../projects/table.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
 import { taskDeleted } from './events.ts'
+import { matchTaskFilter } from './lists/query-filter.ts'
 import { assigneeOfItem } from './parties.ts'
 import * as service from './service.ts'
 import { taskSync } from './sync.ts'
@@ -40,6 +41,7 @@ export const taskRecord: RecordKind<Ctx> = {
   key,
   keyBegins,
   status: tasks.status,
+  matchFilter: matchTaskFilter,
   // Blockers are left out, because they depend on the reader.
   item: { ...plain, assignee: assigneeOfItem },
   inBriefs: true,
@@ -47,9 +49,10 @@ export const taskRecord: RecordKind<Ctx> = {
     text: sql`concat_ws(${PART_SEPARATOR},
       concat_ws(e'\n\n', ${tasks.description},
         (select string_agg(criterion ->> 'text', e'\n') from jsonb_array_elements(${tasks.acceptance}) criterion),
-        ${tasks.completionNotes}),
+        ${tasks.completionNotes},
+        (select string_agg('#' || label, ' ') from unnest(${tasks.labels}) label)),
       ${recentComments(taskComments.body, taskComments.createdAt, ofTask)})`,
-    grown: hasComments,
+    grown: or(hasComments, sql`cardinality(${tasks.labels}) > 0`),
     several: hasComments,
     tags: tasks.labels,
     agentId: sql`case when ${tasks.assigneeType} = 'agent' then ${tasks.assigneeId} end`,

@@ -10,7 +10,7 @@ import { type Pacing, runPaced } from './pacing.ts'
 
 const KEY = 'search.texts'
 /** Raise it when search reads a kind differently than before, and name the affected records in `grown` of the kind. */
-const TEXTS = '3'
+const TEXTS = '4'
 /** Records per write, so that a write stays far below the statement timeout and others wait only briefly. */
 export const RENEWED_AT_ONCE = 500
 
