@@ -30,7 +30,10 @@ const isHuge = ({ type, value }: ValueError): boolean =>
 
 const lengthOf = (value: unknown): number => (value as string | unknown[]).length
 
-const named: Record<string, string> = { 'date-or-time': 'date or time' }
+const named: Record<string, string> = {
+  'date-or-time': 'date or time',
+  'time-or-offset': 'date, time or offset',
+}
 
 function explain({ path, type, schema, value, message, errors }: ValueError): FieldError {
   // The name of an unknown field comes from the caller and may be as long as the body.

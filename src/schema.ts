@@ -52,6 +52,9 @@ const isInstant = (value: string): boolean => {
 const midnight = (value: string): string => (value.length === 10 ? `${value}T00:00:00.000Z` : value)
 FormatRegistry.Set('date-time', isInstant)
 FormatRegistry.Set('date-or-time', (value) => isInstant(midnight(value)))
+/** A time, or how long ago: `-7d`, `-12h`, `-2w`. */
+const offset = /^-(\d{1,4})([hdw])$/
+FormatRegistry.Set('time-or-offset', (value) => offset.test(value) || isInstant(midnight(value)))
 FormatRegistry.Set('url', (value) => URL.canParse(value) && /^https?:\/\//i.test(value))
 
 interface EnumSchema extends TSchema {
@@ -124,6 +127,15 @@ export const time = (options: TextOptions = {}) =>
   )
     .Decode(midnight)
     .Encode((value) => value)
+/** A time in the past of a list's reader. `instantOf` turns it into an instant. */
+export const pastTime = (options: TextOptions = {}) =>
+  Type.String({ format: 'time-or-offset', maxLength: 40, ...texts({ example: '-7d', ...options }) })
+const HOURS = { h: 1, d: 24, w: 168 }
+export function instantOf(value: string, now: string): string {
+  const [, n, unit] = offset.exec(value) ?? []
+  if (n === undefined) return midnight(value)
+  return new Date(Date.parse(now) - Number(n) * HOURS[unit as keyof typeof HOURS] * 3_600_000).toISOString()
+}
 export const email = () => Type.String({ format: 'email', maxLength: 254, examples: ['ada@example.com'] })
 export const url = (options: TextOptions = {}) =>
   Type.String({ format: 'url', maxLength: 2000, ...texts({ example: 'https://example.com', ...options }) })
@@ -165,20 +177,25 @@ TypeRegistry.Set<TSchema>(
   (schema, value) => typeof value === 'string' && new RegExp(schema.pattern).test(value),
 )
 
-/** One or several of these values with commas between, for a parameter of an address: `todo,blocked`. */
+/**
+ * One or several of these values with commas between, for a parameter of an address: `todo,blocked`. With `negatable`,
+ * each value may follow a `!`; the action checks that all of them do, or none.
+ */
 export const listOfValues = (
   values: readonly string[],
-  { description, example }: { description?: string; example?: string } = {},
-): TUnsafe<string> =>
-  Type.Unsafe<string>({
+  { description, example, negatable }: { description?: string; example?: string; negatable?: true } = {},
+): TUnsafe<string> => {
+  const value = `${negatable ? '!?' : ''}(${values.join('|')})`
+  return Type.Unsafe<string>({
     [Kind]: LISTED,
     [ALLOWED]: values,
     type: 'string',
     maxLength: 200,
-    pattern: `^(${values.join('|')})(, ?(${values.join('|')}))*$`,
+    pattern: `^${value}(, ?${value})*$`,
     ...(description && { description }),
     examples: [example ?? values[0]],
   })
+}
 
 /** Splits such a parameter. */
 export const splitList = <T extends string>(list: string | null | undefined): T[] =>

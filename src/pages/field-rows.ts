@@ -35,6 +35,7 @@ const formats: Record<string, string> = {
   uuid: 'id',
   'date-time': 'time',
   'date-or-time': 'date or time',
+  'time-or-offset': 'date, time or offset',
   email: 'e-mail address',
   url: 'address',
 }

@@ -94,6 +94,12 @@ const everyday: [string, RegExp][] = [
   ['tasks block TUT-2 tut-1', /Blocked by +TUT-1/],
   ['tasks list', /^Task .*\nTUT-2 +todo, blocked +high +Review it +-\nTUT-1 +todo +medium +Lock it +Grace Hopper\n$/],
   ['tasks ls --ready --assignee me --label db --status todo --search lock', /^Task.*\nTUT-1 .*\n$/],
+  ['tasks list --not-label db', /^Task.*\nTUT-2 .*\n$/],
+  ['tasks list --not-status todo --updated-after -7d', /^$/],
+  [
+    'tasks list --group priority',
+    /^high \(1\)\n {2}Task .*\n {2}TUT-2 .*\n\nmedium \(1\)\n {2}Task .*\n {2}TUT-1 .*\n$/,
+  ],
   ['tasks show tut-1', /Due +2027-01-31\n.*\nBlocks +TUT-2\n[\s\S]*\n\nwhy\n\n1\. \[ \] one writer\n$/],
   [
     'tasks update TUT-1 --priority critical --add-label urgent --remove-label db',

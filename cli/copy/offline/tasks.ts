@@ -9,7 +9,7 @@ import type {
   TaskCompleted,
 } from '../../../src/features/tasks/schema.ts'
 import { changeLabels, isClosed, type LabelChange } from '../../../src/records/task-states.ts'
-import { splitList } from '../../../src/schema.ts'
+import { instantOf, splitList } from '../../../src/schema.ts'
 import type { Fields, Row } from '../mutation.ts'
 import {
   asList,
@@ -124,24 +124,41 @@ const claimError = () => needsServer('Tasks cannot be claimed')
 const assigneesIn = (world: CopyView, parts: readonly string[]): unknown[] =>
   parts.map((who) => (who.toLowerCase() === 'none' ? null : resolveAssignee(world, who).assigneeId))
 
+/**
+ * Returns whether a task with these values matches a filter such as `todo,done` or `!docs`. A label may contain a comma,
+ * so the whole text counts as a value too.
+ */
+function matchFilter(
+  list: string | null,
+  valuesOf: (parts: string[]) => unknown[] = (parts) => parts,
+): (values: readonly unknown[]) => boolean {
+  if (!list) return () => true
+  const isNot = list.startsWith('!')
+  const parts = splitList<string>(list).map((part) => (isNot ? part.replace(/^!/, '') : part))
+  const wanted = new Set<unknown>([...valuesOf(parts), isNot ? list.slice(1) : list])
+  return (values) => values.some((value) => wanted.has(value)) !== isNot
+}
+
 const listTasks = ({ world, query }: LocalCall): object => {
   const get = (name: string) => query.get(name)
   if (get('holder') || get('leased')) throw needsServer('Tasks cannot be filtered by who holds them')
-  const [states, levels, labels] = [splitList(get('status')), splitList(get('priority')), splitList(get('label'))]
+  if (get('group')) throw needsServer('Tasks cannot be grouped')
+  const [isStatus, isLevel] = [matchFilter(get('status')), matchFilter(get('priority'))]
+  const isLabelled = matchFilter(get('label'))
   const projectId = world.projectId(get('projectId'))
-  const who = get('assignee') ? assigneesIn(world, splitList(get('assignee'))) : undefined
+  const isAssigned = matchFilter(get('assignee'), (who) => assigneesIn(world, who))
+  const updatedAfter = get('updatedAfter') && instantOf(get('updatedAfter') ?? '', new Date().toISOString())
   const inEpic = epicFilter(world, get('epicId'))
   const rows = world.all('task').filter((row) => {
     const status = asText(row.status ?? 'todo')
     if (get('open') === 'true' && isClosed(status)) return false
-    if (states.length > 0 && !states.includes(status)) return false
+    if (!isStatus([status])) return false
     if (get('ready') === 'true' && (status !== 'todo' || openBlockers(world, row).length > 0)) return false
-    if (levels.length > 0 && !levels.includes(asText(row.priority ?? 'medium'))) return false
+    if (!isLevel([asText(row.priority ?? 'medium')])) return false
     for (const name of ['storyId', 'parentId']) if (get(name) && (row[name] ?? null) !== get(name)) return false
     if (projectId !== undefined && row.projectId !== projectId) return false
-    if (who !== undefined && !who.includes(row.assigneeId ?? null)) return false
-    if (labels.length > 0 && !asList(row.labels).some((label) => label === get('label') || labels.includes(label)))
-      return false
+    if (!isAssigned([row.assigneeId ?? null]) || !isLabelled(asList(row.labels))) return false
+    if (updatedAfter && asText(row.updatedAt) < updatedAfter) return false
     return (
       inEpic(row) &&
       isDue(row, get('dueBefore'), get('dueAfter')) &&

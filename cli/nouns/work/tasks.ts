@@ -1,4 +1,4 @@
-import type { Comment, NextTask, Task, TaskDetail, TaskItem } from '../../../src/features/tasks/schema.ts'
+import type { Comment, NextTask, Task, TaskDetail } from '../../../src/features/tasks/schema.ts'
 import { priorities, statuses } from '../../../src/records/task-states.ts'
 import { pathTo } from '../../api/reference.ts'
 import { safeLine } from '../../terminal/output.ts'
@@ -18,18 +18,10 @@ import {
   time,
   type Verb,
 } from '../noun.ts'
-import {
-  deletedOutput,
-  emptyMessage,
-  fetchPages,
-  listOutput,
-  openOnly,
-  restoreVerb,
-  sorting,
-  workPaging,
-} from '../resource.ts'
+import { deletedOutput, restoreVerb, sorting, workPaging } from '../resource.ts'
 import { batchVerbs } from './task-batches.ts'
 import { blockerKeys, isTaskRef, taskNames, taskOutput } from './task-lines.ts'
+import { groupings, listTasks, notFields } from './task-lists.ts'
 
 const priority = choice('--priority <priority>', priorities)
 const assignee = text('-a, --assignee <who>', 'me, an e-mail address or an agent')
@@ -72,6 +64,8 @@ export const verbs: Verb[] = [
       assignee,
       priority,
       text('-l, --label <label>', 'only tasks with one of these labels, separated by commas'),
+      ...notFields,
+      text('--updated-after <time>', 'only tasks updated since: a date, or -12h, -7d, -2w'),
       text('--holder <who>', 'only tasks that this person or agent holds'),
       flag('--leased', 'only tasks that someone holds'),
       time('--due-before <time>', 'only tasks due before this time'),
@@ -81,27 +75,18 @@ export const verbs: Verb[] = [
       parent('only subtasks of this task'),
       text('--story <id>', 'only tasks of this story', { as: 'storyId' }),
       text('--search <words>', 'only tasks with all of these words'),
-      ...sorting('updatedAt', 'createdAt', 'position', 'number', 'priority', 'dueAt'),
+      ...sorting('updatedAt', 'createdAt', 'position', 'number', 'priority', 'dueAt', 'completedAt'),
+      choice('--group <property>', groupings),
       ...workPaging,
     ],
     examples: [
       'tutti tasks list --assignee me',
       'tutti tasks list --label db --all',
       'tutti tasks list --status todo,blocked --assignee none --sort priority',
+      'tutti tasks list --not-label docs --group assignee',
       'tutti tasks list --ready --json',
     ],
-    run: async ({ client, fields, inProject }) =>
-      listOutput(
-        await fetchPages<TaskItem>(client, '/api/tasks', { ...openOnly(fields), ...(await inProject()) }),
-        [
-          { title: 'Task', of: (t) => t.key },
-          { title: 'Status', of: (t) => (t.blockedBy.length > 0 ? `${t.status}, blocked` : t.status) },
-          { title: 'Priority', of: (t) => t.priority },
-          { title: 'Title', of: (t) => t.title, wide: true },
-          { title: 'Assignee', of: (t) => t.lease?.holder.name ?? t.assignee?.name },
-        ],
-        emptyMessage('tasks', fields),
-      ),
+    run: listTasks,
   },
   {
     name: 'show',

@@ -3,7 +3,7 @@ import { Deleted, object } from '../../schema.ts'
 import { ProjectRef } from '../projects/schema.ts'
 import { epicsPath, fillPath, InEpic, InStory, storiesPath } from '../stories/paths.ts'
 import { Epic, Story } from '../stories/schema.ts'
-import { TaskPage, TaskQuery } from '../tasks/lists/list-schema.ts'
+import { TaskListQuery, TaskPage } from '../tasks/lists/list-schema.ts'
 import { ref, Task, TaskChanged, TaskCreate, TaskDetail, TaskPatch } from '../tasks/schema.ts'
 import * as deletion from './deletion.ts'
 import * as nested from './nested.ts'
@@ -16,7 +16,7 @@ const inTask = object({ ...InStory.properties, taskId: ref('The task') })
 /** The path already names the story, so a new task has no `storyId` in its body; in an update, `storyId` moves it. */
 const { storyId: _, ...own } = TaskCreate.properties
 const NestedCreate = object(own)
-const { projectId: __, storyId: ___, group: ____, epicId: _____, ...filters } = TaskQuery.properties
+const { projectId: __, storyId: ___, epicId: ____, ...filters } = TaskListQuery.properties
 const NestedQuery = object(filters)
 
 const tasksPath = `${storiesPath}/:storyId/tasks` as const

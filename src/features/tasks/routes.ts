@@ -45,11 +45,16 @@ const CommentRef = object({ id: ref('The task'), commentId: id() })
 
 export const taskRoutes = (http: Http) =>
   http
-    .get('/api/tasks', async ({ ctx, query }) => (query.group ? tasks.board(ctx, query) : tasks.list(ctx, query)), {
-      ...on(tasks.list, 'List the tasks of the current team, or group them by state'),
-      query: TaskQuery,
-      response: Type.Union([TaskPage, TaskGroups]),
-    })
+    .get(
+      '/api/tasks',
+      async ({ ctx, query: { group, ...query } }) =>
+        group && group !== 'none' ? tasks.listGroups(ctx, { ...query, group }) : tasks.list(ctx, query),
+      {
+        ...on(tasks.list, 'List the tasks of the current team, or group them'),
+        query: TaskQuery,
+        response: Type.Union([TaskPage, TaskGroups]),
+      },
+    )
     .post(
       '/api/projects/:slug/tasks',
       async ({ ctx, params, body, set }) =>

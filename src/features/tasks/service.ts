@@ -32,7 +32,8 @@ import { tasks } from './table.ts'
 
 export { complete, completeMany } from './acceptance/completion.ts'
 export { getDetail } from './detail.ts'
-export { board, countTasks, list } from './lists/lists.ts'
+export { listGroups } from './lists/groups.ts'
+export { countTasks, list } from './lists/lists.ts'
 
 export const get = read(
   'tasks.get',

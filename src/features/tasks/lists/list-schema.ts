@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { priorities, statuses } from '../../../records/task-states.ts'
+import { priorities, type Status, statuses } from '../../../records/task-states.ts'
 import {
   bool,
   id,
@@ -12,6 +12,7 @@ import {
   optional,
   pageOf,
   paging,
+  pastTime,
   type Static,
   text,
   time,
@@ -21,18 +22,29 @@ import { TaskItem } from '../schema.ts'
 
 /** Lists of tasks: filters, orders and responses. */
 
-const several = 'several with commas between'
+/** What a list can be grouped by. */
+export const groupings = ['status', 'priority', 'assignee', 'holder', 'label', 'epic', 'project', 'none'] as const
+export type Grouping = (typeof groupings)[number]
+
+const several = 'several with commas between, all or none of them after a `!` (is not)'
 export const taskFilters = {
   status: optional(
     listOfValues(statuses, {
       description: `${several}; blocked: also those that wait for other tasks`,
       example: 'todo',
+      negatable: true,
     }),
   ),
   open: openFilter,
-  priority: optional(listOfValues(priorities, { description: several, example: 'high' })),
+  priority: optional(listOfValues(priorities, { description: several, example: 'high', negatable: true })),
   projectId: projectFilter,
-  epicId: optional(id()),
+  epicId: optional(
+    text(1000, {
+      minLength: 1,
+      description: `Ids of epics; ${several}`,
+      example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10',
+    }),
+  ),
   storyId: optional(id()),
   parentId: optional(id({ description: 'Only the parts of this task' })),
   assignee: optional(
@@ -49,6 +61,7 @@ export const taskFilters = {
   label: optional(text(1000, { description: `Only tasks with one of these labels; ${several}` })),
   dueBefore: optional(time()),
   dueAfter: optional(time({ description: 'At this time or later' })),
+  updatedAfter: optional(pastTime({ description: 'A date or time, or how long ago: -12h, -7d, -2w' })),
   ready: optional(
     bool({
       description:
@@ -58,32 +71,50 @@ export const taskFilters = {
   search: optional(text(200)),
 }
 
-export const TaskQuery = object({
-  ...paging('updatedAt', 'createdAt', 'position', 'number', 'priority', 'dueAt'),
+export const TaskListQuery = object({
+  ...paging('updatedAt', 'createdAt', 'position', 'number', 'priority', 'dueAt', 'completedAt'),
   ...taskFilters,
+})
+export const TaskQuery = object({
+  ...TaskListQuery.properties,
   group: optional(
-    oneOf(['status'], {
+    oneOf(groupings, {
       description:
-        'Return the first tasks of every state, with totals; with `status` only those in just these states. Default order: position, ascending',
+        'Return the first tasks of every group, with totals. status: with `status` only those in just these states. label: a task is in the group of each of its labels. Default order: position, ascending',
     }),
   ),
+  in: optional(
+    text(200, { description: 'With `group`: only the group with this value; empty: the one without a value' }),
+  ),
+  folded: optional(
+    listOfValues(statuses, { description: 'With group=status: states of which only totals are returned' }),
+  ),
+  countReady: optional(bool({ description: 'With `group`: also count the tasks that can be started now' })),
 })
 export type TaskQuery = Static<typeof TaskQuery>
 export const TaskPage = pageOf(TaskItem)
 export type TaskPage = Static<typeof TaskPage>
 
-/** A board: the columns of `GET /api/tasks?group=status`. */
-export const TaskGroups = object({
-  groups: Type.Array(
-    object({
-      value: oneOf(statuses),
-      total: int({ example: 9 }),
-      items: Type.Array(TaskItem),
-      nextCursor: nullable(text(400, { description: 'For the next page of this group: send it with its `status`' })),
-    }),
+const TaskGroup = object({
+  value: nullable(text(200, { description: 'The state, label or id; null: tasks without one', example: 'todo' })),
+  name: optional(
+    text(500, { description: 'The name of an epic, a project, a person or an agent', example: 'Lantern' }),
   ),
+  total: int({ example: 9 }),
+  ready: optional(int({ description: 'With countReady: how many can be started now', example: 2 })),
+  items: Type.Array(TaskItem),
+  nextCursor: nullable(text(400, { description: 'For the next page of this group: send it with `in`' })),
 })
-export type TaskGroups = Static<typeof TaskGroups>
+export type TaskGroup = Static<typeof TaskGroup>
+export const TaskGroups = object({
+  groups: Type.Array(TaskGroup, {
+    description: 'At most 200; tasks of the first 20. States and priorities in their order, others by their total',
+  }),
+})
+/** The columns of a board: `GET /api/tasks?group=status`. */
+export interface TaskGroups {
+  groups: (TaskGroup & { value: Status })[]
+}
 
 const countsBy = ['status', 'priority', 'assignee', 'holder', 'label', 'story', 'epic'] as const
 export const TaskCountsQuery = object({ by: oneOf(countsBy, { example: 'status' }), ...taskFilters })

@@ -6,8 +6,7 @@ import { anyOf, idList } from '../../../db/columns.ts'
 import { and } from '../../../db/conditions.ts'
 import { notFound } from '../../../errors.ts'
 import { type ComputedOrder, isValidTime, keyset } from '../../../records/page.ts'
-import { priorities, type Status, statuses } from '../../../records/task-states.ts'
-import { splitList } from '../../../schema.ts'
+import { priorities, type Status } from '../../../records/task-states.ts'
 import { projects as projectTable } from '../../projects/table.ts'
 import { liveOfTeamOrProject } from '../../projects/visible.ts'
 import { epics, stories } from '../../stories/table.ts'
@@ -16,8 +15,8 @@ import { findTask, selectItems, toItem, withProject } from '../rows.ts'
 import type { TaskItem } from '../schema.ts'
 import { dueOrNever, priorityRank, taskCounts, tasks } from '../table.ts'
 import { countByStatus } from './counts.ts'
-import { filtersOf, hasAnyStatus, isLeased, type ListQuery, onlyProject } from './filters.ts'
-import type { TaskCounts, TaskCountsQuery, TaskGroups, TaskPage } from './list-schema.ts'
+import { epicIdsIn, filtersOf, hasAnyStatus, isLeased, type ListQuery, onlyProject } from './filters.ts'
+import type { TaskCounts, TaskCountsQuery, TaskPage } from './list-schema.ts'
 import { listReady } from './ready-list.ts'
 
 const byPriority: ComputedOrder = {
@@ -32,13 +31,20 @@ const byDue: ComputedOrder = {
   fits: (value) => value === 'infinity' || (typeof value === 'string' && isValidTime(value)),
   value: (value) => sql`${value}::timestamptz`,
 }
-const orders = {
+const byCompletion: ComputedOrder = {
+  sql: sql`coalesce(${tasks.completedAt}, '-infinity'::timestamptz)`,
+  of: (row) => (row as TaskItem).completedAt ?? '-infinity',
+  fits: (value) => value === '-infinity' || (typeof value === 'string' && isValidTime(value)),
+  value: (value) => sql`${value}::timestamptz`,
+}
+export const orders = {
   updatedAt: tasks.updatedAt,
   createdAt: tasks.createdAt,
   position: tasks.position,
   number: tasks.number,
   priority: byPriority,
   dueAt: byDue,
+  completedAt: byCompletion,
 }
 /** Due dates are sorted earliest first. */
 const orderOf = ({ sort }: ListQuery) => (sort === 'dueAt' ? 'asc' : undefined)
@@ -74,38 +80,12 @@ async function withProgress(ctx: Ctx, items: readonly TaskItem[]): Promise<TaskI
   }))
 }
 
-/** Columns of a board. Cancelled tasks are shown only on request. */
-const boardStatuses = statuses.filter((status) => status !== 'cancelled')
-
-/** Returns the first tasks of each state, and the total of each. */
-export const board = read('tasks.board', member('tasks:read'), async (ctx, query: ListQuery): Promise<TaskGroups> => {
-  const page = keyset(orders, tasks.id, query, {
-    sort: 'position',
-    order: query.sort === 'priority' ? 'desc' : 'asc',
-  })
-  const filters = await filtersOf(ctx, query)
-  const shown = query.status ? columnsIn(query.status) : boardStatuses
-  const totalOf = await totals(ctx, query, filters)
-  const groupOf = async (value: Status): Promise<TaskGroups['groups'][number]> => {
-    const total = totalOf.get(value) ?? 0
-    if (total === 0) return { value, total, items: [], nextCursor: null }
-    const rows = await selectItems(ctx)
-      .where(page.where(...filters, eq(tasks.status, value)))
-      .orderBy(...page.orderBy)
-      .limit(page.limit)
-    return { value, total, ...page.page(rows.map((row) => toItem(row, ctx.now))) }
-  }
-  return { groups: await Promise.all(shown.map(groupOf)) }
-})
-
-/** Returns the states of the list in the order of a board, each once. */
-const columnsIn = (list: string): Status[] => {
-  const wanted = new Set(splitList<Status>(list))
-  return statuses.filter((status) => wanted.has(status))
-}
-
 /** Counts the tasks of each state. Without filters it costs the same for a project of any size. */
-async function totals(ctx: Ctx, query: ListQuery, filters: readonly (SQL | undefined)[]): Promise<Map<Status, number>> {
+export async function totals(
+  ctx: Ctx,
+  query: ListQuery,
+  filters: readonly (SQL | undefined)[],
+): Promise<Map<Status, number>> {
   const projectId = onlyProject(query)
   if (projectId && (await hasAnyTask(ctx, filters))) return countByStatus(ctx, eq(taskCounts.projectId, projectId))
   const rows = await selectCounts(ctx, filters).groupBy(tasks.status)
@@ -123,7 +103,7 @@ const hasAnyTask = async (ctx: Ctx, filters: readonly (SQL | undefined)[]): Prom
       .limit(1)
   ).length > 0
 
-const selectCounts = ({ db }: Ctx, filters: readonly (SQL | undefined)[], value: SQL = sql`${tasks.status}`) =>
+export const selectCounts = ({ db }: Ctx, filters: readonly (SQL | undefined)[], value: SQL = sql`${tasks.status}`) =>
   db
     .select({ value: sql<string | null>`${value}`, n: count() })
     .from(tasks)
@@ -132,7 +112,7 @@ const selectCounts = ({ db }: Ctx, filters: readonly (SQL | undefined)[], value:
     .$dynamic()
 
 /** Maximum of values in the response. */
-const MOST_VALUES = 200
+export const MOST_VALUES = 200
 
 /** Counts the tasks that match the filters by one of their properties. */
 export const countTasks = read(
@@ -171,10 +151,10 @@ export async function requireVisible(
   const seen = async (table: typeof stories | typeof epics, id: string) =>
     (await ctx.db.$count(table, and(eq(table.id, id), liveOfTeamOrProject(table)(rights)))) > 0
   if (storyId && !(await seen(stories, storyId))) throw notFound('story', storyId)
-  if (epicId && !(await seen(epics, epicId))) throw notFound('epic', epicId)
+  for (const id of epicId ? epicIdsIn(epicId) : []) if (!(await seen(epics, id))) throw notFound('epic', id)
 }
 
-const countedValues: Record<TaskCountsQuery['by'], SQL> = {
+export const countedValues: Record<TaskCountsQuery['by'], SQL> = {
   status: sql`${tasks.status}`,
   priority: sql`${tasks.priority}`,
   assignee: sql`${tasks.assigneeId}::text`,
@@ -190,8 +170,14 @@ async function namesOf(
   by: TaskCountsQuery['by'],
   rows: readonly { value: string | null }[],
 ): Promise<Map<string, string> | undefined> {
-  if (by !== 'story' && by !== 'epic') return undefined
-  const table = by === 'story' ? stories : epics
+  return by === 'story' || by === 'epic' ? titlesOf(ctx, by === 'story' ? stories : epics, rows) : undefined
+}
+
+export async function titlesOf(
+  ctx: Ctx,
+  table: typeof stories | typeof epics,
+  rows: readonly { value: string | null }[],
+): Promise<Map<string, string>> {
   const ids = rows.map(({ value }) => value).filter((value) => value !== null)
   const found = await ctx.db
     .select({ id: table.id, title: table.title })

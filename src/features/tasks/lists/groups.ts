@@ -1,0 +1,147 @@
+import { count, desc, eq, type SQL, sql } from 'drizzle-orm'
+import { type Ctx, read } from '../../../action.ts'
+import { member } from '../../../auth/policy.ts'
+import { anyOf, idList, listText } from '../../../db/columns.ts'
+import { and } from '../../../db/conditions.ts'
+import { type Keyset, keyset } from '../../../records/page.ts'
+import { priorities, type Status, statuses } from '../../../records/task-states.ts'
+import { splitList } from '../../../schema.ts'
+import { projects } from '../../projects/table.ts'
+import { epics, stories } from '../../stories/table.ts'
+import { isReadyTask, isUnheld } from '../leases/pick-order.ts'
+import { selectItems, toItem } from '../rows.ts'
+import { tasks } from '../table.ts'
+import { filtersOf, hasAnyStatus, isLeased, type ListQuery, splitFilter } from './filters.ts'
+import type { Grouping, TaskGroup } from './list-schema.ts'
+import { countedValues, MOST_VALUES, orders, selectCounts, titlesOf, totals } from './lists.ts'
+
+type GroupBy = Exclude<Grouping, 'none'>
+type GroupQuery = ListQuery & { group: GroupBy }
+interface GroupCount {
+  value: string | null
+  n: number
+}
+
+/** Only so many groups are returned with their first tasks: each costs a query. */
+const MOST_FILLED = 20
+/** Orders in which the greatest value comes first. */
+const newestFirst = new Set<ListQuery['sort']>(['priority', 'updatedAt', 'createdAt', 'completedAt'])
+
+/** Returns the first tasks of each group, and the total of each. A board is such a list by state. */
+export const listGroups = read(
+  'tasks.board',
+  member('tasks:read'),
+  async (ctx, query: GroupQuery): Promise<{ groups: TaskGroup[] }> => {
+    const page = keyset(orders, tasks.id, query, {
+      sort: 'position',
+      order: newestFirst.has(query.sort) ? 'desc' : 'asc',
+    })
+    const { group: by } = query
+    const filters = await groupFilters(ctx, query)
+    const counted = (await countGroups(ctx, query, filters)).filter((row) => isWanted(query, row))
+    const folded = new Set<string | null>(splitList(query.folded))
+    const ready = query.countReady ? await countReadyIn(ctx, by, filters) : undefined
+    const names = await groupNames(ctx, by, counted)
+    const groups = counted.map(async ({ value, n: total }, place): Promise<TaskGroup> => {
+      const isFilled = total > 0 && place < MOST_FILLED && !folded.has(value)
+      const found = isFilled
+        ? await loadGroup(ctx, page, [...filters, isInGroup(by, value, ctx.now)])
+        : { items: [], nextCursor: null }
+      const name = value === null ? undefined : (names?.get(value) ?? partyName(by, found.items[0]))
+      return { value, ...(name && { name }), total, ...(ready && { ready: ready.get(value) ?? 0 }), ...found }
+    })
+    return { groups: await Promise.all(groups) }
+  },
+)
+
+/** By state, `status` names the groups: a blocked task is in the group of its own state. */
+const groupFilters = async (ctx: Ctx, query: GroupQuery): Promise<(SQL | undefined)[]> => [
+  ...(await filtersOf(ctx, query)),
+  ...(query.group === 'status' ? [] : [hasAnyStatus(query.status)]),
+]
+
+const isWanted = ({ in: wanted }: GroupQuery, { value }: GroupCount): boolean =>
+  wanted === undefined || (value ?? '') === wanted
+
+async function loadGroup(ctx: Ctx, page: Keyset, filters: readonly (SQL | undefined)[]) {
+  const rows = await selectItems(ctx)
+    .where(page.where(...filters))
+    .orderBy(...page.orderBy)
+    .limit(page.limit)
+  return page.page(rows.map((row) => toItem(row, ctx.now)))
+}
+
+/** Counts the tasks of each group, in the order in which the groups are shown. */
+async function countGroups(ctx: Ctx, query: GroupQuery, filters: readonly (SQL | undefined)[]): Promise<GroupCount[]> {
+  const { group: by } = query
+  if (by === 'status') {
+    const totalOf = await totals(ctx, query, filters)
+    return columnsIn(query.status).map((value) => ({ value, n: totalOf.get(value) ?? 0 }))
+  }
+  const rows = await selectCounts(ctx, filters, groupValue(by, ctx.now))
+    .groupBy(sql`1`)
+    .orderBy(desc(count()), sql`1`)
+    .limit(MOST_VALUES)
+  if (by !== 'priority') return rows.toSorted((a, b) => Number(a.value === null) - Number(b.value === null))
+  return priorities.flatMap((level) => rows.find(({ value }) => value === level) ?? [])
+}
+
+/** Returns the states of the list in the order of a board, each once. Without one, cancelled tasks are left out. */
+function columnsIn(list: string | undefined): Status[] {
+  if (!list) return statuses.filter((status) => status !== 'cancelled')
+  const { values, isNot } = splitFilter('status', list)
+  return statuses.filter((status) => values.includes(status) !== isNot)
+}
+
+async function countReadyIn(ctx: Ctx, by: GroupBy, filters: readonly (SQL | undefined)[]) {
+  const rows = await selectCounts(ctx, [...filters, isReadyTask(ctx.now)], groupValue(by, ctx.now)).groupBy(sql`1`)
+  return new Map(rows.map(({ value, n }) => [value, n]))
+}
+
+/** SQL for the value by which a task is grouped; a task with several labels has several. */
+function groupValue(by: GroupBy, now: string): SQL {
+  if (by === 'project') return sql`${tasks.projectId}::text`
+  if (by === 'holder') return sql`case when ${isLeased(now)} then ${tasks.leaseHolderId}::text end`
+  if (by === 'label')
+    return sql`unnest(case when cardinality(${tasks.labels}) = 0 then array[null]::text[] else ${tasks.labels} end)`
+  return countedValues[by]
+}
+
+/** SQL condition: the task is in the group with this value. */
+function isInGroup(by: GroupBy, value: string | null, now: string): SQL {
+  if (by === 'status' || by === 'priority') return eq(tasks[by], value as never)
+  if (by === 'label')
+    return value === null ? sql`cardinality(${tasks.labels}) = 0` : sql`${tasks.labels} && ${listText([value])}::text[]`
+  if (by === 'holder') {
+    return value === null ? isUnheld(now) : and(isLeased(now), eq(tasks.leaseHolderId, value))
+  }
+  if (by === 'epic') {
+    const ofEpics = sql`select ${stories.id} from ${stories} where ${stories.epicId}`
+    return value === null
+      ? sql`(${tasks.storyId} in (${ofEpics} is not null)) is not true`
+      : sql`${tasks.storyId} in (${ofEpics} = ${value})`
+  }
+  const column = by === 'assignee' ? tasks.assigneeId : tasks.projectId
+  return value === null ? sql`${column} is null` : eq(column, value)
+}
+
+async function groupNames(
+  ctx: Ctx,
+  by: GroupBy,
+  rows: readonly GroupCount[],
+): Promise<Map<string, string> | undefined> {
+  if (by === 'epic') return titlesOf(ctx, epics, rows)
+  if (by !== 'project') return undefined
+  const ids = rows.flatMap(({ value }) => value ?? [])
+  const found = await ctx.db
+    .select({ id: projects.id, name: projects.name })
+    .from(projects)
+    .where(anyOf(projects.id, idList(ids)))
+  return new Map(found.map(({ id, name }) => [id, name]))
+}
+
+/** The name of the person or agent that a group belongs to, as its first task has it. */
+function partyName(by: GroupBy, first: TaskGroup['items'][number] | undefined): string | undefined {
+  if (by === 'assignee') return first?.assignee?.name
+  return by === 'holder' ? first?.lease?.holder.name : undefined
+}
