@@ -144,6 +144,15 @@ describe('a grouped list of tasks', () => {
       'in_progress 1: c',
       'done 0: ',
     ])
+    await make('d', { blockedBy: [c.key] })
+    expect(await lines('group=status&status=blocked')).toEqual(['todo 1: d', 'blocked 0: '])
+    expect(await lines('group=status&status=!blocked,!done,!cancelled')).toEqual([
+      'backlog 0: ',
+      'todo 2: a b',
+      'in_progress 1: c',
+      'in_review 0: ',
+    ])
+    await ada.fetch('DELETE', `/api/tasks/${(await here.groups('group=status&in=todo&limit=3'))[0]?.items[2]?.id}`)
     expect(await lines('group=priority')).toEqual(['high 1: a', 'medium 1: b', 'low 1: c'])
     expect(await lines('group=label')).toEqual(['web 2: a b', 'docs 1: a', '- 1: c'])
     expect(await lines('group=label&label=!docs')).toEqual(['web 1: b', '- 1: c'])
@@ -152,6 +161,8 @@ describe('a grouped list of tasks', () => {
     expect(await lines('group=holder')).toEqual([`${first?.name} 1: c`, '- 2: a b'])
     expect(first).toMatchObject({ value: ada.userId, name: expect.any(String) })
     expect((await lines('group=assignee&status=todo')).map((line) => line.split(': ')[1])).toEqual(['a', 'b'])
+    const { body } = await ada.fetch('GET', `/api/tasks?group=label&total=true&projectId=${project.id}`)
+    expect(body.total).toBe(3)
     const byProject = await here.groups('group=project')
     expect(byProject).toMatchObject([{ value: project.id, name: expect.stringContaining('Lantern'), total: 3 }])
     expect(await here.titles('group=none')).toEqual(['a', 'b', 'c'])
@@ -205,7 +216,7 @@ describe('a grouped list of tasks', () => {
     await make('b', { blockedBy: [a.key] })
     const c = await make('c')
     await ada.fetch('POST', `/api/tasks/${c.id}/complete`, {})
-    const found = await groups('group=status&status=!cancelled&folded=done&countReady=true')
+    const found = await groups('group=status&folded=done,cancelled&countReady=true')
     expect(found.filter(({ total }) => total > 0)).toMatchObject([
       { value: 'todo', total: 2, ready: 1, items: [{ title: 'a' }, { title: 'b' }] },
       { value: 'done', total: 1, ready: 0, items: [], nextCursor: null },

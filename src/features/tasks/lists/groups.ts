@@ -9,11 +9,11 @@ import { splitList } from '../../../schema.ts'
 import { projects } from '../../projects/table.ts'
 import { epics, stories } from '../../stories/table.ts'
 import { isReadyTask, isUnheld } from '../leases/pick-order.ts'
-import { selectItems, toItem } from '../rows.ts'
+import { selectItems, toItem, withProject } from '../rows.ts'
 import { tasks } from '../table.ts'
 import { filtersOf, hasAnyStatus, isLeased, type ListQuery, splitFilter } from './filters.ts'
-import type { Grouping, TaskGroup } from './list-schema.ts'
-import { countedValues, MOST_VALUES, orders, selectCounts, titlesOf, totals } from './lists.ts'
+import type { GroupedTasks, Grouping, TaskGroup } from './list-schema.ts'
+import { countByQuery, countedValues, MOST_VALUES, orders, selectCounts, titlesOf, totals } from './lists.ts'
 
 type GroupBy = Exclude<Grouping, 'none'>
 type GroupQuery = ListQuery & { group: GroupBy }
@@ -31,13 +31,13 @@ const newestFirst = new Set<ListQuery['sort']>(['priority', 'updatedAt', 'create
 export const listGroups = read(
   'tasks.board',
   member('tasks:read'),
-  async (ctx, query: GroupQuery): Promise<{ groups: TaskGroup[] }> => {
+  async (ctx, query: GroupQuery): Promise<GroupedTasks> => {
     const page = keyset(orders, tasks.id, query, {
       sort: 'position',
       order: newestFirst.has(query.sort) ? 'desc' : 'asc',
     })
     const { group: by } = query
-    const filters = await groupFilters(ctx, query)
+    const filters = [...(await filtersOf(ctx, query)), hasAnyStatus(query.status)]
     const counted = (await countGroups(ctx, query, filters)).filter((row) => isWanted(query, row))
     const folded = new Set<string | null>(splitList(query.folded))
     const ready = query.countReady ? await countReadyIn(ctx, by, filters) : undefined
@@ -50,15 +50,10 @@ export const listGroups = read(
       const name = value === null ? undefined : (names?.get(value) ?? partyName(by, found.items[0]))
       return { value, ...(name && { name }), total, ...(ready && { ready: ready.get(value) ?? 0 }), ...found }
     })
-    return { groups: await Promise.all(groups) }
+    const total = query.total ? await ctx.db.$count(withProject, and(...filters)) : undefined
+    return { groups: await Promise.all(groups), ...(total !== undefined && { total }) }
   },
 )
-
-/** By state, `status` names the groups: a blocked task is in the group of its own state. */
-const groupFilters = async (ctx: Ctx, query: GroupQuery): Promise<(SQL | undefined)[]> => [
-  ...(await filtersOf(ctx, query)),
-  ...(query.group === 'status' ? [] : [hasAnyStatus(query.status)]),
-]
 
 const isWanted = ({ in: wanted }: GroupQuery, { value }: GroupCount): boolean =>
   wanted === undefined || (value ?? '') === wanted
@@ -74,10 +69,7 @@ async function loadGroup(ctx: Ctx, page: Keyset, filters: readonly (SQL | undefi
 /** Counts the tasks of each group, in the order in which the groups are shown. */
 async function countGroups(ctx: Ctx, query: GroupQuery, filters: readonly (SQL | undefined)[]): Promise<GroupCount[]> {
   const { group: by } = query
-  if (by === 'status') {
-    const totalOf = await totals(ctx, query, filters)
-    return columnsIn(query.status).map((value) => ({ value, n: totalOf.get(value) ?? 0 }))
-  }
+  if (by === 'status') return countColumns(ctx, query, filters)
   const rows = await selectCounts(ctx, filters, groupValue(by, ctx.now))
     .groupBy(sql`1`)
     .orderBy(desc(count()), sql`1`)
@@ -86,11 +78,21 @@ async function countGroups(ctx: Ctx, query: GroupQuery, filters: readonly (SQL |
   return priorities.flatMap((level) => rows.find(({ value }) => value === level) ?? [])
 }
 
-/** Returns the states of the list in the order of a board, each once. Without one, cancelled tasks are left out. */
-function columnsIn(list: string | undefined): Status[] {
-  if (!list) return statuses.filter((status) => status !== 'cancelled')
-  const { values, isNot } = splitFilter('status', list)
-  return statuses.filter((status) => values.includes(status) !== isNot)
+/** A state has its column even if it is empty. Blocked tasks in other states are in the columns of these. */
+async function countColumns(ctx: Ctx, query: GroupQuery, filters: readonly (SQL | undefined)[]): Promise<GroupCount[]> {
+  const columns = columnsIn(query)
+  const asksForBlocked = query.status?.includes('blocked') === true
+  const totalOf = asksForBlocked ? await countByQuery(ctx, filters) : await totals(ctx, query, filters)
+  return statuses
+    .filter((value) => columns.has(value) || (asksForBlocked && totalOf.has(value)))
+    .map((value) => ({ value, n: totalOf.get(value) ?? 0 }))
+}
+
+/** Returns the states that the list names. Without one, cancelled tasks are left out, unless they are folded. */
+function columnsIn({ status, folded }: GroupQuery): ReadonlySet<Status> {
+  if (!status) return new Set(statuses.filter((value) => value !== 'cancelled' || folded?.includes(value)))
+  const { values, isNot } = splitFilter('status', status)
+  return new Set(statuses.filter((value) => values.includes(value) !== isNot))
 }
 
 async function countReadyIn(ctx: Ctx, by: GroupBy, filters: readonly (SQL | undefined)[]) {

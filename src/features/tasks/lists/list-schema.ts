@@ -110,7 +110,9 @@ export const TaskGroups = object({
   groups: Type.Array(TaskGroup, {
     description: 'At most 200; tasks of the first 20. States and priorities in their order, others by their total',
   }),
+  total: optional(int({ description: 'With total: all tasks that match, each once', example: 31 })),
 })
+export type GroupedTasks = Static<typeof TaskGroups>
 /** The columns of a board: `GET /api/tasks?group=status`. */
 export interface TaskGroups {
   groups: (TaskGroup & { value: Status })[]

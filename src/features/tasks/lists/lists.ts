@@ -88,6 +88,10 @@ export async function totals(
 ): Promise<Map<Status, number>> {
   const projectId = onlyProject(query)
   if (projectId && (await hasAnyTask(ctx, filters))) return countByStatus(ctx, eq(taskCounts.projectId, projectId))
+  return countByQuery(ctx, filters)
+}
+
+export async function countByQuery(ctx: Ctx, filters: readonly (SQL | undefined)[]): Promise<Map<Status, number>> {
   const rows = await selectCounts(ctx, filters).groupBy(tasks.status)
   return new Map(rows.map(({ value, n }) => [value as Status, n]))
 }

@@ -36,7 +36,7 @@ type ColumnDepths = Partial<Record<Status, number>>
 async function loadGroups(
   projectId: string,
   search: TaskSearch,
-  page: { limit: number; status?: Status; cursor?: string | undefined },
+  page: { limit: number; in?: Status; cursor?: string | undefined },
 ) {
   const query = { projectId, ...taskFilters(search), ...(search.sort && { sort: search.sort }), ...page }
   return ((await ok(tasks.tasks.get({ query: { ...query, group: 'status' } }))) as TaskGroups).groups
@@ -53,11 +53,11 @@ function appendCards(group: BoardGroup, next: BoardGroup | undefined): BoardGrou
 async function loadNextCards(
   projectId: string,
   search: TaskSearch,
-  { value: status, nextCursor }: BoardGroup,
+  { value, nextCursor }: BoardGroup,
   limit: number,
 ) {
   const cursor = nextCursor ?? undefined
-  return (await loadGroups(projectId, search, { limit, status, cursor }))[0]
+  return (await loadGroups(projectId, search, { limit, in: value, cursor }))[0]
 }
 
 export const boardQuery = (projectId: string, search: TaskSearch, depths: ColumnDepths = {}) =>
