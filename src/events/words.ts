@@ -15,6 +15,8 @@ const fieldNames: Readonly<Record<string, string>> = {
   addLabels: 'labels',
   removeLabels: 'labels',
   blockedBy: 'what it waits for',
+  addBlockedBy: 'what it waits for',
+  removeBlockedBy: 'what it waits for',
   dueAt: 'due date',
   avatarUrl: 'picture',
   coverUrl: 'cover',

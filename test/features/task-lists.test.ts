@@ -163,6 +163,34 @@ describe('changing several tasks', () => {
     expect((await ada.fetch('POST', '/api/tasks/batch', too)).status).toBe(422)
   })
 
+  test('adds and removes blockers, and keeps the others', async () => {
+    const { ada, make } = await world()
+    const [first, second, third] = [await make('first'), await make('second'), await make('third')]
+    const a = await make('a', { blockedBy: [first.key] })
+    const b = await make('b')
+    const send = (change: object) =>
+      ada.fetch<{ items: { task?: { blockedBy: string[] }; problem?: { code: string } }[] }>(
+        'POST',
+        '/api/tasks/batch',
+        { tasks: [{ id: a.key }, { id: b.key }], change },
+      )
+    const blockers = ({ body }: Awaited<ReturnType<typeof send>>) => body.items.map(({ task }) => task?.blockedBy)
+    expect(blockers(await send({ addBlockedBy: [second.id, third.key] }))).toEqual([
+      [first.key, second.key, third.key],
+      [second.key, third.key],
+    ])
+    const removed = await send({ removeBlockedBy: [second.key] })
+    expect(blockers(removed)).toEqual([[first.key, third.key], [third.key]])
+    await ada.fetch('POST', `/api/changes/${removed.headers.get('x-change-id')}/undo`, {})
+    const { body } = await ada.fetch<{ blockedBy: string[] }>('GET', `/api/tasks/${a.key}`)
+    expect(body.blockedBy).toEqual([first.key, second.key, third.key])
+    const circle = await send({ addBlockedBy: [b.key] })
+    expect(circle.body.items.map(({ task, problem }) => problem?.code ?? task?.blockedBy)).toEqual([
+      [first.key, second.key, third.key, b.key],
+      'conflict.cycle',
+    ])
+  })
+
   test('with an idempotency key is done once', async () => {
     const { ada, make } = await world()
     const a = await make('a')

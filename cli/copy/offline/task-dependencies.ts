@@ -27,6 +27,12 @@ function dependencyEnds(
   })
 }
 
+/** Returns the ids of the tasks that block this one, open or not. */
+export const allBlockers = (world: CopyView, { id }: Row): string[] =>
+  dependencyEnds(world, id, 'taskId')
+    .filter(({ row }) => isBlocker(row))
+    .map(({ task }) => task.id)
+
 /** Returns the keys of the open tasks that block this one. */
 export const openBlockers = (world: CopyView, { id }: Row): string[] =>
   dependencyEnds(world, id, 'taskId')

@@ -22,7 +22,7 @@ import {
   pageRows,
   route,
 } from './copy-view.ts'
-import { openBlockers, setBlockers } from './task-dependencies.ts'
+import { allBlockers, openBlockers, setBlockers } from './task-dependencies.ts'
 import { taskDetail, taskItem, toComment, toTask } from './task-shape.ts'
 
 const PATH = '/api/tasks'
@@ -87,14 +87,18 @@ function createTask(world: CopyView, project: Row, body: Fields): Row {
 }
 
 /** Queues what blocks a task, if the body says so. New tasks may be named by their titles. */
-function setBlockersFrom(world: CopyView, task: Row, { blockedBy }: Fields, made: readonly Row[] = []): void {
+function setBlockersFrom(world: CopyView, task: Row, body: Fields, made: readonly Row[] = []): void {
+  const { addBlockedBy, removeBlockedBy } = body
+  const changed = [addBlockedBy, removeBlockedBy].some((list) => list !== undefined)
+  const blockedBy = body.blockedBy ?? (changed ? allBlockers(world, task) : undefined)
   if (blockedBy === undefined) return
   const byTitle = (ref: string) => made.find(({ title }) => asText(title).toLowerCase() === ref.trim().toLowerCase())
-  const refs = asList<string>(blockedBy).filter((ref) => ref !== HIDDEN)
+  const refs = [...asList<string>(blockedBy), ...asList<string>(addBlockedBy)].filter((ref) => ref !== HIDDEN)
+  const removed = new Set(asList<string>(removeBlockedBy).map((ref) => findTask(world, ref).id))
   setBlockers(
     world,
     task,
-    refs.map((ref) => byTitle(ref) ?? findTask(world, ref)),
+    refs.map((ref) => byTitle(ref) ?? findTask(world, ref)).filter(({ id }) => !removed.has(id)),
   )
 }
 /** The server's placeholder for blockers that the reader has no access to. */

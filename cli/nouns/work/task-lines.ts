@@ -48,9 +48,5 @@ export function taskOutput(task: Task | TaskDetail): CommandOutput {
   )
 }
 
-/** Returns the tasks that block this one, including those that are done already. */
-export const blockerKeys = (task: TaskDetail): string[] =>
-  task.waitsFor.filter((t) => t.kind === 'blocks').map((t) => t.key)
-
 /** Distinguishes a key (TUT-42), an id or its beginning from the words of a reason. */
 export const isTaskRef = (text: string): boolean => /^([a-z][a-z\d]*-\d+|[\da-f]{8}[\da-f-]*)$/i.test(text)

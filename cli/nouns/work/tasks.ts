@@ -20,7 +20,7 @@ import {
 } from '../noun.ts'
 import { deletedOutput, restoreVerb, sorting, workPaging } from '../resource.ts'
 import { batchVerbs } from './task-batches.ts'
-import { blockerKeys, isTaskRef, taskNames, taskOutput } from './task-lines.ts'
+import { isTaskRef, taskNames, taskOutput } from './task-lines.ts'
 import { groupings, listTasks, notFields } from './task-lists.ts'
 
 const priority = choice('--priority <priority>', priorities)
@@ -208,8 +208,7 @@ export const verbs: Verb[] = [
         if (reason !== undefined) await call.client.post(pathTo('/api/tasks/:id/comments', task), { body: reason })
         return blocked
       }
-      const by = await otherTaskKeys(call)
-      return patchTask(call, { blockedBy: [...new Set([...blockerKeys(await fetchDetail(call)), ...by])] })
+      return patchTask(call, { addBlockedBy: await otherTaskKeys(call) })
     },
   },
   {
@@ -220,8 +219,8 @@ export const verbs: Verb[] = [
     run: async (call) => {
       const task = await fetchDetail(call)
       const by = await otherTaskKeys(call)
-      const left = by.length === 0 ? [] : blockerKeys(task).filter((key) => !by.includes(key))
-      return patchTask(call, { blockedBy: left, ...(task.status === 'blocked' && { status: 'todo' }) })
+      const change = by.length === 0 ? { blockedBy: [] } : { removeBlockedBy: by }
+      return patchTask(call, { ...change, ...(task.status === 'blocked' && { status: 'todo' }) })
     },
   },
   {

@@ -206,6 +206,8 @@ export const TaskPatch = partial(
     status: oneOf(statuses),
     addLabels: labels,
     removeLabels: labels,
+    addBlockedBy: array(ref('A task that must be closed first'), 50, { uniqueItems: true }),
+    removeBlockedBy: array(ref('A task that no longer blocks it'), 50, { uniqueItems: true }),
     after: nullable(ref('Place it after this one; null: first')),
     accepted: Accepted,
     keepTicks: bool({ description: 'Reopening keeps the acceptance criteria ticked, for an undo' }),

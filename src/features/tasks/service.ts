@@ -135,7 +135,18 @@ async function applyPatch(
   const { task: before, project } = found
   if (patch.storyId || patch.parentId) await lockProject(ctx, before.projectId)
   await checkPlace(ctx, before.projectId, patch, before.id)
-  const { blockedBy, assignee: named, after, acceptance: given, accepted, status, title, ...rest } = patch
+  const {
+    blockedBy,
+    addBlockedBy,
+    removeBlockedBy,
+    assignee: named,
+    after,
+    acceptance: given,
+    accepted,
+    status,
+    title,
+    ...rest
+  } = patch
   const { labels, addLabels, removeLabels, ...plain } = rest
   const cleared = status && !keepTicks ? ticksClearedBy(before, status) : []
   const known = cleared.length > 0 ? clearTicks(before.acceptance) : before.acceptance
@@ -143,15 +154,16 @@ async function applyPatch(
     given || accepted || cleared.length > 0
       ? tickAccepted(given ? toCriteria(given, known) : known, accepted)
       : undefined
-  const blockers = blockedBy && (await findBlockers(ctx, before.organizationId, blockedBy))
+  const blockers = await blockersAfter(ctx, before, patch)
   await lockForChange(ctx, before, patch, blockers)
   const tied = blockers && { before: await visibleBlockers(ctx, before.id), after: blockers }
   // A caller who sends back the list that they read keeps the blockers that they cannot see.
-  if (blockers) await setBlockers(ctx, before, blockers, { keepHidden: blockedBy.includes(HIDDEN), dependencyId })
+  const keepHidden = blockedBy?.includes(HIDDEN) ?? true
+  if (blockers) await setBlockers(ctx, before, blockers, { keepHidden, dependencyId })
   const assignee = named ? await findUserOrAgent(ctx, project, named) : undefined
   // An undo may reopen a task that was completed despite its blockers.
   if (status && status !== before.status && !(former && isClosed(before.status)))
-    throwIfRefused(blockedRefusal(blockedBy ? await findTask(ctx, before.id) : before, status))
+    throwIfRefused(blockedRefusal(blockers ? await findTask(ctx, before.id) : before, status))
   const changed = await storeTask(ctx, before, {
     ...plain,
     ...(title !== undefined && { title: title.trim() }),
@@ -173,6 +185,27 @@ async function applyPatch(
     ...stillOpen(changed),
     ...(await findConsequences(ctx, found, changed, tied)),
   }
+}
+
+const MOST_BLOCKERS = 50
+
+/** Returns the blockers of a task after a change that replaces, adds or removes some; undefined if it does none. */
+async function blockersAfter(
+  ctx: Ctx,
+  { id, key, organizationId }: Task,
+  { blockedBy, addBlockedBy = [], removeBlockedBy = [] }: TaskPatch,
+): Promise<string[] | undefined> {
+  if (!blockedBy && addBlockedBy.length + removeBlockedBy.length === 0) return undefined
+  const added = await findBlockers(ctx, organizationId, [...(blockedBy ?? []), ...addBlockedBy])
+  const removed = await findBlockers(ctx, organizationId, removeBlockedBy)
+  const kept = blockedBy ? [] : await visibleBlockers(ctx, id)
+  const after = [...new Set([...kept, ...added]).difference(new Set(removed))]
+  if (after.length > MOST_BLOCKERS && after.length > kept.length)
+    throw invalid(
+      '/addBlockedBy',
+      `A task can wait for at most ${MOST_BLOCKERS} tasks; ${key} would wait for ${after.length}.`,
+    )
+  return after
 }
 
 /** Returns the criteria that a change of status unticks: reopening a task unticks all. */
