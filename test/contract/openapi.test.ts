@@ -322,6 +322,8 @@ describe('the promises of the OpenAPI document', () => {
     '/api/tunnels/:id/ws',
     '/api/auth/oauth/:provider',
     '/api/auth/oauth/:provider/callback',
+    // test/features/notification-rules.test.ts: it needs a mail server.
+    '/api/notifications/daily-mail',
     // test/features/site.test.ts: it needs APP_URL.
     '/api/admin/settings/generate-sitemap',
     // test/features/admin-operations.test.ts: it needs a mail server.

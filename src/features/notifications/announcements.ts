@@ -142,7 +142,7 @@ async function deliverBatch(ctx: Ctx, { id, createdAt, audience, ...content }: R
   return hasMore
 }
 
-/** SQL for the mail that waits: for the daily mail, or for the end of a pause. `announcement-mail.ts` sends the others. */
+/** SQL for a mail that waits for the daily mail or the end of a pause. `announcement-mail.ts` sends the others. */
 const pendingMail = ({ app }: Ctx, moment: string) => {
   const { isMailed, isDaily, isPausedAt } = announcementRule
   return sql<

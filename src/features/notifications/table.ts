@@ -56,7 +56,7 @@ export const notifications = pgTable(
     announcementId: uuid().references(() => announcements.id, { onDelete: 'set null' }),
     /** false: its reader does not want this reason in the inbox. It is then only mailed, pushed or forwarded. */
     inbox: boolean().notNull().default(true),
-    /** A mail about it is pending: at once, or with the next daily mail. Null once it is queued, or if none is wanted. */
+    /** The pending mail: at once, or with the next daily mail. Null once it is queued, or if none is wanted. */
     mail: text().$type<'now' | 'daily'>(),
   },
   (t) => [
