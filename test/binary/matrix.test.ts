@@ -240,6 +240,11 @@ const everyday: [string, RegExp][] = [
   ['notifications unread {notifications}', /^Changed 1 notification\.\n$/],
   ['notifications snooze {notifications} --until +3h', /^Changed 1 notification\.\n$/],
   ['notifications snooze {notifications} --until none', /^Changed 1 notification\.\n$/],
+  ['notifications rules', /^ *Reason .*\n(.*\n)*mention +on +off +on\n/],
+  ['notifications set mention --mail daily --inbox off --push on', /\nmention +off +daily +on\n/],
+  ['notifications set mention --reset', /\nmention +on +off +on\n/],
+  ['notifications daily --at 17:30 --day mon --day thu', /\nDaily mail +17:30 .*, on mon, thu\n/],
+  ['notifications pause --until none', /\nDaily mail +17:30/],
   ['notifications done {notifications}', /^Changed 1 notification\.\n$/],
   ['notifications read', /^Marked \d+ as read\.\n$/],
 
