@@ -6,7 +6,7 @@ import { useEffect, useRef } from 'react'
 import { type KeybindingPress, matchKeybindingPress, parseKeybinding } from 'tinykeys'
 import { createStore } from './lib/store.ts'
 
-type Scope = 'global' | 'list' | 'page'
+type Scope = 'global' | 'list' | 'page' | 'selection'
 
 export interface Command {
   /** As tinykeys writes them: `c`, `g i`, `$mod+k`, `[Shift]+?`. Without keys the command is in the palette only. */
@@ -37,7 +37,7 @@ function registerCommands(commands: readonly Command[]): () => void {
   return () => registeredCommands.set(registeredCommands.get().filter((command) => !commands.includes(command)))
 }
 
-const rank: Record<Scope, number> = { list: 0, page: 1, global: 2 }
+const rank: Record<Scope, number> = { list: 0, selection: 1, page: 2, global: 3 }
 const rankOf = ({ scope = 'page' }: Command): number => rank[scope]
 
 /** Returns the active commands. Of several with the same keys, the highest scope wins, then the newest. */

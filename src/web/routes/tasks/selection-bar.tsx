@@ -54,14 +54,16 @@ export function SelectionBar({ projectId, selection, asked, onAnswered }: Props)
     const items = selection.targets()
     if (items.length > 0) setOpen({ field, items })
   }
+  const n = selection.ids.size
+  const place = n > 0 ? { scope: 'selection' as const, on: words.n(n) } : { scope: 'list' as const }
   useCommands([
     ...fields.map(({ field, key }) => ({
       keys: key,
       label: words.fields[field],
-      scope: 'list' as const,
+      ...place,
       run: () => begin(field),
     })),
-    { keys: 'i', label: words.mine, scope: 'list', run: () => apply(selection.targets(), { assignee: me.id }) },
+    { keys: 'i', label: words.mine, ...place, run: () => apply(selection.targets(), { assignee: me.id }) },
   ])
   const shown = asked ? { field: asked.field, items: [asked.item] } : open
   const close = () => {
