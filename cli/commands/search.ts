@@ -22,7 +22,7 @@ const highlightParts = (parts: readonly Part[]): string =>
 const safePart = (text: string): string => safeLine(`.${text}.`).slice(1, -1)
 
 const describeFilter = ({ key, values, not }: UnderstoodFilter): string =>
-  safeLine(`${key === 'is' ? 'state' : key} ${not ? 'is not' : 'is'} ${values.join(' or ')}`)
+  safeLine(`${key === 'is' ? 'task' : key} ${not ? 'is not' : 'is'} ${values.join(' or ')}`)
 
 export async function runSearch(
   words: string[],

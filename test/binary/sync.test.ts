@@ -50,7 +50,7 @@ test('changes made offline arrive at the server once', async () => {
   expect((await laptop.run('search', 'seventeen')).out).toContain('Ideas')
   expect(await laptop.run('search', 'label:train', 'is:open', 'is:ready', 'project:my')).toMatchObject({
     out: expect.stringMatching(/^task \(1\)\n +MY-1 +Lock the folder\n/),
-    err: expect.stringContaining('Filters: label is train; state is open'),
+    err: expect.stringContaining('Filters: label is train; task is open'),
   })
   expect((await laptop.run('search', 'train')).out).toContain('Lock the folder')
   expect((await laptop.run('search', 'label:train', 'is:done')).out).toBe('')

@@ -2,16 +2,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
 import { CircleDot, CornerDownRight, type LucideIcon, Moon, Search, Users, Zap } from 'lucide-react'
-import { useDeferredValue } from 'react'
 import type { Status } from '../../records/task-states.ts'
 import { projectsQuery, teamsQuery } from '../account/session.ts'
 import { storeTheme, type Theme } from '../account/theme.ts'
-import { ok, search } from '../api.ts'
-import { useRecordAddress } from '../record-address.ts'
 import { type Command, useActiveCommands } from '../shortcuts.ts'
-import { kindNames, words } from '../words.ts'
+import { words } from '../words.ts'
 import { useDestinations, useProjectSlug } from './current-page.ts'
 import { projectAddress, projectViews } from './destinations.ts'
+import { type PaletteResults, usePaletteResults } from './palette-results.ts'
 
 export interface PaletteItem {
   id: string
@@ -20,6 +18,8 @@ export interface PaletteItem {
   /** Shown before the label: the key of a task. */
   key?: string
   status?: Status
+  /** Shown after the label: the text around a match. */
+  detail?: string | undefined
   /** Shown at the right: the kind of the record, or the shortcut. */
   note?: string
   keys?: string
@@ -39,30 +39,31 @@ const has = (label: string, text: string): boolean => label.toLowerCase().includ
 const among = (items: readonly PaletteItem[], text: string, most = PER_GROUP): PaletteItem[] =>
   items.filter(({ label }) => has(label, text)).slice(0, most)
 
-const suggestionsQuery = (team: string, q: string) => ({
-  queryKey: ['suggestions', team, q],
-  queryFn: () => ok(search.search.suggestions.get({ query: { q, limit: 8 } })),
-  enabled: q.length > 1,
-  staleTime: 5000,
-  placeholderData: (before: Suggestions | undefined) => before,
-})
-type Suggestions = Awaited<ReturnType<typeof search.search.suggestions.get>>['data'] & object
+interface PaletteContent {
+  groups: PaletteGroup[]
+  filters: PaletteResults['filters']
+  /** The selection that the first commands act on: "3 tasks". */
+  selection: string | undefined
+}
 
-/** Returns the groups to show, best first. */
-export function usePaletteGroups(typed: string): PaletteGroup[] {
+/** Returns the groups to show, best first. `apart`: leave out the commands for the selection. */
+export function usePaletteContent(typed: string, { apart }: { apart: boolean }): PaletteContent {
   const text = typed.trim().toLowerCase()
-  const found = useSuggestedRecords(text)
-  const acts = usePageCommands()
+  const found = usePaletteResults(typed)
+  const { selection, commands } = usePageCommands(apart)
   const goes = usePageLinks()
   const general = useThemesAndTeams()
+  const [tasks, ...others] = found.groups
+  const jump = jumpToTask(typed.trim(), tasks?.items ?? [])
   const groups: PaletteGroup[] = [
-    ...acts.map(({ value, items }) => ({ value, items: among(items, text, text ? PER_GROUP : 12) })),
-    { value: words.palette.found, items: text ? [...jumpToTask(typed.trim(), found), ...found] : [] },
+    ...commands.map(({ value, items }) => ({ value, items: among(items, text, text ? PER_GROUP : 12) })),
     { value: words.palette.go, items: among(goes, text, text ? PER_GROUP : 8) },
+    { value: words.palette.tasks, items: [...jump, ...(tasks?.items ?? [])] },
+    ...others,
     { value: words.palette.general, items: text ? among(general, text) : [] },
     { value: words.palette.search, items: text ? searchFor(typed.trim()) : [] },
   ]
-  return groups.filter(({ items }) => items.length > 0)
+  return { groups: groups.filter(({ items }) => items.length > 0), filters: found.filters, selection }
 }
 
 /** `LAN-42` opens the task before the server has responded. */
@@ -73,39 +74,25 @@ const jumpToTask = (typed: string, found: readonly PaletteItem[]): PaletteItem[]
     : []
 }
 
-const searchFor = (q: string): PaletteItem[] => [
-  { id: 'search', label: words.palette.searchFor(q), icon: Search, to: `/search?q=${encodeURIComponent(q)}` },
-]
-
-/** Records whose titles begin like this, or whose key it is. */
-function useSuggestedRecords(text: string): PaletteItem[] {
-  const { team } = useRouteContext({ from: '/inside' })
-  const addressOf = useRecordAddress()
-  const q = useDeferredValue(text)
-  const { data } = useQuery(suggestionsQuery(team.id, q))
-  if (!text || !data) return []
-  return data.items.map((found) => {
-    const { kind, id, title, key, status } = found
-    const { to, search } = addressOf(found)
-    return {
-      id,
-      label: title,
-      icon: CircleDot,
-      note: kindNames[kind].one,
-      to: search.team ? `${to}?team=${search.team}` : to,
-      ...(kind === 'task' && { key: key ?? undefined, status: (status ?? undefined) as Status | undefined }),
-    }
-  })
+const searchFor = (q: string): PaletteItem[] => {
+  const to = `/search?q=${encodeURIComponent(q)}`
+  return [
+    { id: 'search', label: words.palette.searchFor(q), icon: Search, to },
+    { id: 'meaning', label: words.palette.byMeaning(q), icon: Search, to: `${to}&by=meaning` },
+  ]
 }
 
-/** The commands of the page, grouped by the record that they act on. */
-function usePageCommands(): PaletteGroup[] {
+/** The commands of the page, grouped by the records that they act on: the selection first, the page itself last. */
+function usePageCommands(apart: boolean): { selection: string | undefined; commands: PaletteGroup[] } {
   const working = useActiveCommands().filter(({ label, keysOnly }) => label && !keysOnly)
-  const on = [...new Set(working.map((command) => command.on))]
-  return on.map((subject) => ({
+  const selection = working.find(({ scope }) => scope === 'selection')?.on
+  const shown = working.filter(({ scope }) => !(apart && scope === 'selection'))
+  const subjects = [...new Set([selection, ...shown.map(({ on }) => on)])].filter((on) => on !== undefined)
+  const commands = [...subjects, undefined].map((subject) => ({
     value: subject ? words.palette.doWith(subject) : words.palette.act,
-    items: working.filter((command) => command.on === subject).map(toItem),
+    items: shown.filter(({ on }) => on === subject).map(toItem),
   }))
+  return { selection, commands }
 }
 const toItem = ({ label = '', keys, run }: Command): PaletteItem => ({ id: `do ${label}`, label, icon: Zap, keys, run })
 

@@ -2,17 +2,22 @@
 import { Autocomplete } from '@base-ui/react/autocomplete'
 import { Dialog } from '@base-ui/react/dialog'
 import { useNavigate } from '@tanstack/react-router'
-import { Search } from 'lucide-react'
+import { Search, X } from 'lucide-react'
 import { type KeyboardEvent, useRef, useState } from 'react'
+import { parseSearchQuery, type QueryFilter, withoutFilter } from '../../records/query-filters.ts'
 import { StatusGlyph } from '../components/glyphs.tsx'
 import { Kbd } from '../components/status-bar.tsx'
 import { keyLabels } from '../shortcuts.ts'
 import { words } from '../words.ts'
-import { type PaletteGroup, type PaletteItem, usePaletteGroups } from './palette-items.ts'
+import { type PaletteGroup, type PaletteItem, usePaletteContent } from './palette-items.ts'
+import { QueryChips } from './query-chips.tsx'
 
 export function Palette({ onClose }: { onClose(): void }) {
   const [typed, setTyped] = useState('')
-  const groups = usePaletteGroups(typed)
+  const [apart, setApart] = useState(false)
+  const { groups, filters, selection } = usePaletteContent(typed, { apart })
+  const input = useRef<HTMLInputElement>(null)
+  const searched = parseSearchQuery(typed).words.trim()
   const navigate = useNavigate()
   const highlighted = useRef<PaletteItem>(undefined)
   const choose = ({ to, run }: PaletteItem) => {
@@ -27,6 +32,14 @@ export function Palette({ onClose }: { onClose(): void }) {
     event.preventDefault()
     event.stopPropagation()
     window.open(to, '_blank', 'noopener')
+  }
+  const leaveApart = () => {
+    setApart(true)
+    input.current?.focus()
+  }
+  const removeFilter = (filter: QueryFilter) => {
+    setTyped(withoutFilter(typed, filter))
+    input.current?.focus()
   }
   return (
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
@@ -54,21 +67,12 @@ export function Palette({ onClose }: { onClose(): void }) {
                 aria-label={words.palette.title}
                 placeholder={words.find}
                 onKeyDownCapture={inNewTab}
+                ref={input}
               />
+              {selection && !apart && <SelectionChip selection={selection} onRemove={leaveApart} />}
             </div>
-            <Autocomplete.Empty className="nothing soft">
-              {groups.length === 0 ? words.palette.nothing : null}
-            </Autocomplete.Empty>
-            <Autocomplete.List className="opts">
-              {(group: PaletteGroup) => (
-                <Autocomplete.Group key={group.value} items={group.items}>
-                  <Autocomplete.GroupLabel className="opthead">{group.value}</Autocomplete.GroupLabel>
-                  <Autocomplete.Collection>
-                    {(item: PaletteItem) => <Option key={item.id} item={item} typed={typed} onChoose={choose} />}
-                  </Autocomplete.Collection>
-                </Autocomplete.Group>
-              )}
-            </Autocomplete.List>
+            <QueryChips filters={filters} onRemove={removeFilter} />
+            <Options groups={groups} typed={searched} onChoose={choose} />
           </Autocomplete.Root>
           <Hints />
         </Dialog.Popup>
@@ -76,6 +80,38 @@ export function Palette({ onClose }: { onClose(): void }) {
     </Dialog.Root>
   )
 }
+
+/** What the first commands act on; the button leaves the selection alone. */
+const SelectionChip = ({ selection, onRemove }: { selection: string; onRemove(): void }) => (
+  <button type="button" className="chip" aria-label={words.palette.notOn(selection)} onClick={onRemove}>
+    {words.palette.actingOn} <b>{selection}</b>
+    <X className="i s12" aria-hidden />
+  </button>
+)
+
+interface OptionsProps {
+  groups: readonly PaletteGroup[]
+  typed: string
+  onChoose(item: PaletteItem): void
+}
+
+const Options = ({ groups, typed, onChoose }: OptionsProps) => (
+  <>
+    <Autocomplete.Empty className="nothing soft">
+      {groups.length === 0 ? words.palette.nothing : null}
+    </Autocomplete.Empty>
+    <Autocomplete.List className="opts">
+      {(group: PaletteGroup) => (
+        <Autocomplete.Group key={group.value} items={group.items}>
+          <Autocomplete.GroupLabel className="opthead">{group.value}</Autocomplete.GroupLabel>
+          <Autocomplete.Collection>
+            {(item: PaletteItem) => <Option key={item.id} item={item} typed={typed} onChoose={onChoose} />}
+          </Autocomplete.Collection>
+        </Autocomplete.Group>
+      )}
+    </Autocomplete.List>
+  </>
+)
 
 const searchOf = (to: string): Record<string, string> => Object.fromEntries(new URLSearchParams(to.split('?')[1]))
 
@@ -86,7 +122,13 @@ function Option({ item, typed, onChoose }: { item: PaletteItem; typed: string; o
       {item.status ? <StatusGlyph status={item.status} /> : <Icon className="i" aria-hidden />}
       <span className="cut grow">
         {item.key && <span className="soft">{item.key} </span>}
-        <Marked text={item.label} part={typed.trim()} />
+        <Marked text={item.label} part={typed} />
+        {item.detail && (
+          <span className="soft">
+            {' '}
+            <Marked text={item.detail} part={typed} />
+          </span>
+        )}
       </span>
       <span className="t12 soft row tight">
         {item.note}

@@ -3,11 +3,13 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import type { Part } from '../../../features/search/schema.ts'
 import { type SearchName, searchNames } from '../../../records/names.ts'
+import { withoutFilter } from '../../../records/query-filters.ts'
 import type { Status } from '../../../records/task-states.ts'
 import { StatusGlyph } from '../../components/glyphs.tsx'
 import { QueryBar } from '../../components/list/query-bar.tsx'
 import { EmptyState, LoadStatus } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
+import { QueryChips } from '../../frame/query-chips.tsx'
 import { ago } from '../../lib/times.ts'
 import { useRecordAddress } from '../../record-address.ts'
 import { kindNames, kindTitle } from '../../words.ts'
@@ -69,11 +71,28 @@ const Start = () => (
 
 function ByWords({ search }: { search: SearchPageQuery }) {
   const { team } = useRouteContext({ from: '/inside' })
+  const navigate = route.useNavigate()
   const { data, error } = useQuery(wordsQuery(team.id, search))
   if (!data) return <LoadStatus of={{ data, error }} />
-  if (data.items.length === 0) return <None search={search} />
+  const { q = '' } = search
+  const chips = (
+    <QueryChips
+      filters={data.filters ?? []}
+      onRemove={(filter) =>
+        void navigate({ search: (before) => ({ ...before, q: withoutFilter(q, filter) || undefined }) })
+      }
+    />
+  )
+  if (data.items.length === 0)
+    return (
+      <>
+        {chips}
+        <None search={search} />
+      </>
+    )
   return (
     <>
+      {chips}
       {data.corrected && <p role="status">{words.corrected(data.corrected)}</p>}
       {data.indexing && <p className="soft t12">{words.behind}</p>}
       {data.items.map(({ kind, total, items }) => (

@@ -5,7 +5,8 @@ export const words = {
   how: 'Search by',
   kind: 'Kind',
   start: 'Search everything you can see',
-  startText: 'Tasks, notes, decisions, specs, memories and more. You can use “a phrase”, -exclude and or.',
+  startText:
+    'Tasks, notes, decisions, specs, memories and more. You can use “a phrase”, -exclude and or, and filters: label:offline is:open @ada.',
   command: 'tutti search "deploy"',
   none: (q: string) => `No results for “${q}”.`,
   byMeaning: 'Search by meaning instead',
