@@ -57,6 +57,7 @@ import type { workspaceRoutes } from '../features/workspaces/routes.ts'
 import { impersonationToken } from './account/impersonation.ts'
 import { confirmIdentity } from './account/reauth.ts'
 import { renewSession } from './account/session-renewal.ts'
+import { sendWithProgress } from './lib/upload.ts'
 import { Problem } from './problem.ts'
 
 /** Without `parseDate: false`, Eden would turn strings that look like dates into dates, against their types. */
@@ -135,11 +136,18 @@ export async function okUndoable<T>(
   return { data: await ok(Promise.resolve(answer)), changeId: answer.response.headers.get('x-change-id') ?? undefined }
 }
 
+interface FileOptions {
+  /** Called with the share of the file that was sent, from 0 to 1. */
+  onProgress?(share: number): void
+  signal?: AbortSignal
+}
+
 /** Uploads a file as a form, which Eden cannot: the routes declare the body as the server parses it. */
-export async function sendFile<T>(path: string, file: File): Promise<T> {
+export async function sendFile<T>(path: string, file: File, { onProgress, signal }: FileOptions = {}): Promise<T> {
   const body = new FormData()
   body.append('file', file)
-  const answer = await send(path, { method: 'POST', body })
+  const transport = onProgress && ((_: unknown, init: RequestInit) => sendWithProgress(path, init, onProgress))
+  const answer = await send(path, { method: 'POST', body, ...(signal && { signal }) }, transport)
   const value = (await answer.json()) as Record<string, unknown>
   if (!answer.ok) throw new Problem(answer.status, value)
   return value as T
@@ -196,13 +204,19 @@ export const clearRequestTeam = (): void => {
   organizationId = undefined
 }
 
-async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+type Transport = (input: RequestInfo | URL, init: RequestInit) => Promise<Response>
+
+async function send(
+  input: RequestInfo | URL,
+  init: RequestInit = {},
+  transport: Transport = (...request) => fetch(...request),
+): Promise<Response> {
   const request = () => {
     const headers = new Headers(init.headers)
     if (organizationId) headers.set('x-organization-id', organizationId)
     const token = impersonationToken()
     if (token) headers.set('authorization', `Bearer ${token}`)
-    return fetch(input, { ...init, headers })
+    return transport(input, { ...init, headers })
   }
   try {
     const sentAt = Date.now()

@@ -88,7 +88,7 @@ test('the assistant answers a question, stops and continues, and its proposal is
   const [session] = (await call<{ items: AiSession[] }>(ada, 'GET', '/api/ai/sessions')).items
   await inEachLook(ada, async () => {
     await expectSound(ada, `/assistant/${session?.id}`, '.msg')
-    await expectSound(ada, '/assistant?new=1', '.compose')
+    await expectSound(ada, '/assistant?new=1', '.editor')
   })
   await ada.goto(`/assistant/${session?.id}`)
   await ada.button('Rename').click()

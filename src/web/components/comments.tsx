@@ -1,8 +1,11 @@
 /** Comments, and a field for the next one. */
-import { type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import type { UserOrAgent } from '../../records/user-or-agent.ts'
 import { ago, dayAndTime } from '../lib/times.ts'
 import { Avatar } from './avatar.tsx'
+import type { CompletionSources } from './text/completions.tsx'
+import { Editor } from './text/editor.tsx'
+import type { FileStore } from './text/files.tsx'
 import { Markdown } from './text/markdown.tsx'
 
 export interface CommentItem {
@@ -35,44 +38,38 @@ export const CommentList = ({ remarks }: { remarks: readonly CommentItem[] }) =>
 
 interface ComposeProps {
   label: string
+  placeholder?: string
   submit: string
   maxLength: number
   busy: boolean
+  text: string
+  onText(text: string): void
+  complete?: CompletionSources
+  store?: FileStore | undefined
   /** Calls `done` once the server has the text, which stays in the field until then. */
   onSend(body: string, done: () => void): void
   /** Why the last one was refused. */
   children?: ReactNode
 }
 
-export function CommentForm({ label, submit, maxLength, busy, onSend, children }: ComposeProps) {
-  const [text, setText] = useState('')
+export function CommentForm({ submit, busy, text, onText, onSend, children, ...editor }: ComposeProps) {
   const send = () => {
-    if (!busy && text.trim() !== '') onSend(text.trim(), () => setText(''))
+    if (!busy && text.trim() !== '') onSend(text.trim(), () => onText(''))
   }
   return (
     <form
-      className="compose"
+      className="stack s1"
       onSubmit={(event) => {
         event.preventDefault()
         send()
       }}
     >
-      <textarea
-        className="bare"
-        rows={2}
-        aria-label={label}
-        placeholder={label}
-        value={text}
-        maxLength={maxLength}
-        onChange={(event) => setText(event.currentTarget.value)}
-      />
-      {children}
-      <span className="row">
-        <span className="grow" />
+      <Editor placeholder={editor.label} {...editor} value={text} onChange={onText} rows={2} bar="foot">
         <button type="submit" className="btn small" disabled={busy || text.trim() === ''}>
           {submit}
         </button>
-      </span>
+      </Editor>
+      {children}
     </form>
   )
 }

@@ -28,7 +28,7 @@ const queriesByKind: Record<string, readonly string[]> = {
   comment: ['task', 'at work'],
   link: ['task', 'feature', 'decision', 'spec'],
   project: ['projects', 'trash'],
-  attachment: ['note'],
+  attachment: ['note', 'files'],
   // A sync conflict has no event of its own, only a notification.
   notification: ['notifications', 'conflicts'],
   issue: ['issues', 'admin'],

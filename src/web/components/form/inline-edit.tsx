@@ -1,6 +1,5 @@
 /** Text that is edited in place. Enter or leaving the field saves it; Escape does not. */
 import { type ReactNode, useRef, useState } from 'react'
-import { words } from '../../words.ts'
 
 interface FieldProps {
   label: string
@@ -100,55 +99,4 @@ export function InlineEdit({ may, look = value, hint, hot, around, children, ...
     shown
   )
   return around ? around(text) : text
-}
-
-interface FormProps {
-  label: string
-  value: string
-  rows: number
-  maxLength: number
-  onSave(text: string): void
-  onClose(): void
-}
-
-/** Several lines, saved by a button or, as every form, by ⌘↵. */
-export function TextForm({ label, value, rows, maxLength, onSave, onClose }: FormProps) {
-  const [draft, setDraft] = useState(value)
-  const save = () => {
-    onSave(draft)
-    onClose()
-  }
-  return (
-    <form
-      className="compose"
-      onSubmit={(event) => {
-        event.preventDefault()
-        save()
-      }}
-    >
-      <textarea
-        className="bare"
-        rows={rows}
-        aria-label={label}
-        value={draft}
-        maxLength={maxLength}
-        ref={(field) => {
-          if (field && document.activeElement === document.body) field.focus()
-        }}
-        onChange={(event) => setDraft(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key === 'Escape') onClose()
-        }}
-      />
-      <span className="row">
-        <span className="grow" />
-        <button type="button" className="btn small quiet" onClick={onClose}>
-          {words.cancel}
-        </button>
-        <button type="submit" className="btn small main">
-          {words.save}
-        </button>
-      </span>
-    </form>
-  )
 }

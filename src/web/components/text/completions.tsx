@@ -1,5 +1,6 @@
-/** Completions at the caret of the editor: notes after `[[`, people and agents after `@`. */
-import { type KeyboardEvent, type RefObject, useId, useRef, useState } from 'react'
+/** Completions at the caret of the editor: notes after `[[`, people and agents after `@`, tasks after `#`. */
+import { type KeyboardEvent, type ReactNode, type RefObject, useId, useRef, useState } from 'react'
+import { type CaretPlace, caretPlace } from './caret.ts'
 import { applyTextEdit, type CompletionRequest, completionRequestAt } from './text-edits.ts'
 
 interface CompletionOption {
@@ -7,8 +8,10 @@ interface CompletionOption {
   insert: string
   label: string
   hint?: string
+  glyph?: ReactNode
 }
 
+export type { CompletionOption }
 export type CompletionSources = Readonly<
   Record<CompletionRequest['kind'], (query: string) => Promise<readonly CompletionOption[]>>
 >
@@ -17,6 +20,7 @@ interface Offer {
   asked: CompletionRequest
   options: readonly CompletionOption[]
   active: number
+  place: CaretPlace
 }
 
 const label = 'Suggestions'
@@ -33,7 +37,9 @@ export function useCompletion(field: RefObject<HTMLTextAreaElement | null>, comp
       const text = field.current
       const asked = text && complete && completionRequestAt(text.value, text.selectionStart)
       const options = asked ? await complete[asked.kind](asked.query).catch(() => []) : []
-      if (mine === turn.current) setOffer(asked && options.length > 0 ? { asked, options, active: 0 } : undefined)
+      if (mine !== turn.current) return
+      const place = text && asked && caretPlace(text, asked.from)
+      setOffer(place && options.length > 0 ? { asked, options, active: 0, place } : undefined)
     })
   }
   const choose = (option: CompletionOption) => {
@@ -68,7 +74,13 @@ type Completion = ReturnType<typeof useCompletion>
 
 export const Completions = ({ offer, list, choose }: Pick<Completion, 'offer' | 'list' | 'choose'>) =>
   offer ? (
-    <div className="menu edmenu" role="listbox" id={list} aria-label={label}>
+    <div
+      className="menu edmenu"
+      role="listbox"
+      id={list}
+      aria-label={label}
+      style={{ insetBlockStart: offer.place.top, insetInlineStart: `min(${offer.place.left}px, 100% - 320px)` }}
+    >
       {offer.options.map((option, place) => (
         <div
           key={option.insert}
@@ -84,6 +96,7 @@ export const Completions = ({ offer, list, choose }: Pick<Completion, 'offer' | 
             choose(option)
           }}
         >
+          {option.glyph}
           <span className="grow cut">{option.label}</span>
           {option.hint && <span className="soft t12 cut">{option.hint}</span>}
         </div>

@@ -1,27 +1,15 @@
-/** A Markdown editor with shortcuts, completion of `[[` and `@`, file uploads and a preview. */
-import { Bold, Italic, Link, List, type LucideIcon, Paperclip } from 'lucide-react'
-import { type ClipboardEvent, type DragEvent, type KeyboardEvent, type RefObject, useRef, useState } from 'react'
-import { keyLabels } from '../../shortcuts.ts'
-import { ProblemBox } from '../states.tsx'
-import { Kbd } from '../status-bar.tsx'
+/**
+ * The editor of all texts: Markdown with a toolbar, a preview, shortcuts, completion of `[[`, `@` and `#`, and uploads of
+ * pasted and dropped files. `⌘↵` saves.
+ */
+import { type ClipboardEvent, type KeyboardEvent, type ReactNode, type RefObject, useRef, useState } from 'react'
 import { type CompletionSources, Completions, useCompletion } from './completions.tsx'
+import { type FileStore, type Files, FileTray, fileMarkdown, type StoredFile, useFiles } from './files.tsx'
 import { Markdown } from './markdown.tsx'
-import { applyTextEdit, continueList, insertLink, type TextEdit, toggleList, toggleMark } from './text-edits.ts'
+import { applyTextEdit, continueList, pasteLink, type TextEdit, toggleMark } from './text-edits.ts'
+import { Toolbar } from './toolbar.tsx'
 
-const words = {
-  write: 'Write',
-  preview: 'Preview',
-  mode: 'Write or preview',
-  bold: 'Bold',
-  italic: 'Italic',
-  link: 'Link',
-  list: 'List',
-  attach: 'Attach a file',
-  uploading: (name: string) => `Uploading ${name}…`,
-  nothing: 'Nothing to preview.',
-  note: 'a note',
-  person: 'a person',
-}
+const words = { empty: 'Nothing to preview.' }
 
 interface Props {
   value: string
@@ -29,80 +17,131 @@ interface Props {
   label: string
   maxLength: number
   rows?: number
+  placeholder?: string
+  /** Sends the text with its form under this name. */
+  name?: string
+  required?: boolean
   isFocused?: boolean
-  /** ⌘S, or ⌘↵. */
+  /** Where the toolbar is: above the text, below it while the editor has the focus, or always below it. */
+  bar?: 'top' | 'foot' | 'open'
+  /** ⌘↵ and ⌘S. Without it, ⌘↵ submits the form around the editor. */
   onSave?(): void
+  onEscape?(): void
   /** The focus leaves the editor as a whole. */
   onLeave?(): void
-  complete?: CompletionSources
-  /** Stores a file, and returns the Markdown that shows it. */
-  onFile?(file: File): Promise<string>
+  complete?: CompletionSources | undefined
+  /** Where files are stored. Their Markdown is inserted at the caret. */
+  store?: FileStore | undefined
+  /** Files that the form around the editor uploads and shows, in place of `store`. */
+  files?: Files
+  field?: RefObject<HTMLTextAreaElement | null>
   /** Addresses of the notes that `[[title]]` names, by title in lower case. */
   titles?: ReadonlyMap<string, string>
+  /** Below the text: what became of it, and buttons. */
+  children?: ReactNode
 }
 
 export function Editor(props: Props) {
-  const { value, label, maxLength, rows = 16, isFocused, complete, onLeave } = props
-  const field = useRef<HTMLTextAreaElement>(null)
+  const { value, bar = 'top', complete, onLeave, children } = props
+  const own = useRef<HTMLTextAreaElement>(null)
+  const field = props.field ?? own
   const [isPreview, setPreview] = useState(false)
   const completion = useCompletion(field, complete)
-  const files = useFiles(field, props.onFile)
-  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
-    if (completion.onKeyDown(event)) return
-    const edit = editOf(event)
-    if (edit) {
-      event.preventDefault()
-      applyTextEdit(event.currentTarget, edit)
-    } else if (isCommand(event) && (event.key === 's' || event.key === 'Enter') && props.onSave) {
-      event.preventDefault()
-      props.onSave()
-    }
-  }
+  const ownFiles = useFiles(props.store, { onStored: (file) => insertFile(field.current, file, props) })
+  const files = props.files ?? ownFiles
+  const toolbar = (
+    <Toolbar
+      field={field}
+      isPreview={isPreview}
+      onPreview={setPreview}
+      onComplete={complete && completion.look}
+      onFiles={props.files || props.store ? files.add : undefined}
+    />
+  )
   return (
     <fieldset
-      className="editor"
-      aria-label={label}
+      className={`editor ${bar}`}
       onBlur={(event) => !event.currentTarget.contains(event.relatedTarget) && onLeave?.()}
     >
-      <Bar field={field} isPreview={isPreview} onPreview={setPreview} onFiles={props.onFile && files.add} />
+      {bar === 'top' && toolbar}
       {isPreview ? (
-        <div className="edprev">
-          {value.trim() === '' ? (
-            <p className="soft">{words.nothing}</p>
-          ) : (
-            <Markdown text={value} titles={props.titles} />
-          )}
-        </div>
+        <Preview value={value} name={props.name} titles={props.titles} />
       ) : (
-        <textarea
-          ref={field}
-          className="bare edtext"
-          aria-label={label}
-          rows={rows}
-          value={value}
-          maxLength={maxLength}
-          // biome-ignore lint/a11y/noAutofocus: the reader has just asked to write here
-          autoFocus={isFocused}
-          onChange={(event) => {
-            props.onChange(event.currentTarget.value)
-            completion.look()
-          }}
-          onKeyDown={onKeyDown}
-          onClick={completion.look}
-          onPaste={files.onPaste}
-          onDrop={files.onDrop}
-          {...completion.attributes}
-        />
+        <TextField {...props} field={field} completion={completion} files={files} />
       )}
       <Completions {...completion} />
-      {files.busy && (
-        <p className="soft t12" role="status">
-          {words.uploading(files.busy)}
-        </p>
+      {!props.files && <FileTray files={files} />}
+      {bar !== 'top' ? (
+        <div className="edfoot">
+          {toolbar}
+          {children}
+        </div>
+      ) : (
+        children && <div className="edfoot">{children}</div>
       )}
-      {files.error && <ProblemBox error={files.error} />}
     </fieldset>
   )
+}
+
+function Preview({ value, name, titles }: Pick<Props, 'value' | 'name' | 'titles'>) {
+  return (
+    <div className="edprev">
+      {name && <input type="hidden" name={name} value={value} />}
+      {value.trim() === '' ? <p className="soft">{words.empty}</p> : <Markdown text={value} titles={titles} />}
+    </div>
+  )
+}
+
+interface TextFieldProps extends Props {
+  field: RefObject<HTMLTextAreaElement | null>
+  completion: ReturnType<typeof useCompletion>
+  files: Files
+}
+
+function TextField({ field, completion, files, rows = 16, ...props }: TextFieldProps) {
+  const onPaste = (event: ClipboardEvent<HTMLTextAreaElement>) => {
+    const { value, selectionStart: from, selectionEnd: to } = event.currentTarget
+    const link = pasteLink(value, from, to, event.clipboardData.getData('text/plain'))
+    if (!link) return files.handlers?.onPaste(event)
+    event.preventDefault()
+    applyTextEdit(event.currentTarget, link)
+  }
+  return (
+    <textarea
+      ref={field}
+      className="bare edtext"
+      aria-label={props.label}
+      rows={rows}
+      value={props.value}
+      maxLength={props.maxLength}
+      placeholder={props.placeholder}
+      name={props.name}
+      required={props.required}
+      // biome-ignore lint/a11y/noAutofocus: the reader has just asked to write here
+      autoFocus={props.isFocused}
+      onChange={(event) => {
+        props.onChange(event.currentTarget.value)
+        completion.look()
+      }}
+      onKeyDown={(event) => !completion.onKeyDown(event) && handleKey(event, props)}
+      onClick={completion.look}
+      {...files.handlers}
+      onPaste={onPaste}
+      {...completion.attributes}
+    />
+  )
+}
+
+function handleKey(event: KeyboardEvent<HTMLTextAreaElement>, { onSave, onEscape }: Props): void {
+  const edit = editOf(event)
+  const isSave = isCommand(event) && (event.key === 's' || event.key === 'Enter') && onSave
+  if (!edit && !isSave && !(event.key === 'Escape' && onEscape)) return
+  event.preventDefault()
+  // Escape must not close a dialog around the editor as well.
+  event.stopPropagation()
+  if (edit) applyTextEdit(event.currentTarget, edit)
+  else if (isSave) onSave()
+  else onEscape?.()
 }
 
 const isCommand = (event: KeyboardEvent): boolean => (event.metaKey || event.ctrlKey) && !event.altKey
@@ -112,112 +151,24 @@ function editOf(event: KeyboardEvent<HTMLTextAreaElement>): TextEdit | undefined
   if (event.key === 'Enter' && !isCommand(event) && !event.shiftKey && from === to) return continueList(value, from)
   if (!isCommand(event) || event.shiftKey) return undefined
   if (event.key === 'b') return toggleMark(value, from, to, '**')
-  if (event.key === 'i') return toggleMark(value, from, to, '_')
-  return event.key === 'k' ? insertLink(value, from, to) : undefined
+  return event.key === 'i' ? toggleMark(value, from, to, '_') : undefined
 }
 
-const tools: { name: 'bold' | 'italic' | 'link' | 'list'; icon: LucideIcon; edit: typeof insertLink }[] = [
-  { name: 'bold', icon: Bold, edit: (text, from, to) => toggleMark(text, from, to, '**') },
-  { name: 'italic', icon: Italic, edit: (text, from, to) => toggleMark(text, from, to, '_') },
-  { name: 'link', icon: Link, edit: insertLink },
-  { name: 'list', icon: List, edit: toggleList },
-]
-
-interface BarProps {
-  field: RefObject<HTMLTextAreaElement | null>
-  isPreview: boolean
-  onPreview(is: boolean): void
-  onFiles: ((files: Iterable<File>) => void) | undefined
+/**
+ * Inserts the Markdown of a file at the caret, on a line of its own; at the end if the focus is elsewhere, so that no
+ * one who writes there is disturbed.
+ */
+export function insertFile(
+  field: HTMLTextAreaElement | null,
+  file: StoredFile,
+  { value: text, onChange }: Pick<Props, 'value' | 'onChange'>,
+): void {
+  const markdown = fileMarkdown(file)
+  if (!field || document.activeElement !== field) {
+    onChange(`${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${markdown}\n`)
+    return
+  }
+  const { value, selectionStart: from, selectionEnd: to } = field
+  const isLineStart = from === 0 || value[from - 1] === '\n'
+  applyTextEdit(field, { from, to, text: `${isLineStart ? '' : '\n'}${markdown}\n` })
 }
-
-function Bar({ field, isPreview, onPreview, onFiles }: BarProps) {
-  const picker = useRef<HTMLInputElement>(null)
-  const act = (edit: typeof insertLink) => {
-    const text = field.current
-    if (text) applyTextEdit(text, edit(text.value, text.selectionStart, text.selectionEnd))
-  }
-  return (
-    <div className="edbar">
-      <fieldset className="seg" aria-label={words.mode}>
-        {[false, true].map((is) => (
-          <button key={String(is)} type="button" aria-pressed={isPreview === is} onClick={() => onPreview(is)}>
-            {is ? words.preview : words.write}
-          </button>
-        ))}
-      </fieldset>
-      <span className="grow" />
-      {!isPreview &&
-        tools.map(({ name, icon: Icon, edit }) => (
-          <button key={name} type="button" className="ib" title={words[name]} onClick={() => act(edit)}>
-            <Icon className="i s14" aria-label={words[name]} />
-          </button>
-        ))}
-      {!isPreview && onFiles && (
-        <>
-          <button type="button" className="ib" title={words.attach} onClick={() => picker.current?.click()}>
-            <Paperclip className="i s14" aria-label={words.attach} />
-          </button>
-          <input
-            ref={picker}
-            className="hide"
-            type="file"
-            multiple
-            tabIndex={-1}
-            aria-label={words.attach}
-            onChange={(event) => {
-              onFiles([...(event.currentTarget.files ?? [])])
-              event.currentTarget.value = ''
-            }}
-          />
-        </>
-      )}
-    </div>
-  )
-}
-
-/** Uploads pasted, dropped or chosen files one by one, and inserts their Markdown at the caret. */
-function useFiles(field: RefObject<HTMLTextAreaElement | null>, store: Props['onFile']) {
-  const [busy, setBusy] = useState<string>()
-  const [error, setError] = useState<Error>()
-  const add = async (files: Iterable<File>) => {
-    if (!store) return
-    setError(undefined)
-    try {
-      for (const file of files) {
-        setBusy(file.name)
-        const text = await store(file)
-        const at = field.current
-        if (at) applyTextEdit(at, { from: at.selectionStart, to: at.selectionEnd, text })
-      }
-    } catch (problem) {
-      setError(problem as Error)
-    } finally {
-      setBusy(undefined)
-    }
-  }
-  const take = (event: ClipboardEvent | DragEvent, files: FileList) => {
-    if (!store || files.length === 0) return
-    event.preventDefault()
-    void add([...files])
-  }
-  return {
-    busy,
-    error,
-    add: (files: Iterable<File>) => void add(files),
-    onPaste: (event: ClipboardEvent) => take(event, event.clipboardData.files),
-    onDrop: (event: DragEvent) => take(event, event.dataTransfer.files),
-  }
-}
-
-export const EditorKeys = ({ save }: { save: string }) => (
-  <span className="row">
-    {keyLabels('$mod+s').map((cap) => (
-      <Kbd key={cap}>{cap}</Kbd>
-    ))}
-    {save}
-    <Kbd>[[</Kbd>
-    {words.note}
-    <Kbd>@</Kbd>
-    {words.person}
-  </span>
-)

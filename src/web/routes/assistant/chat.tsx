@@ -93,6 +93,7 @@ function Turns({ chat, messages, writing }: TurnsProps) {
 }
 
 function Ask({ id, writing }: { id: string; writing: PendingAnswer | undefined }) {
+  const [text, setText] = useState('')
   if (writing && !writing.error)
     return (
       <p className="row">
@@ -107,7 +108,17 @@ function Ask({ id, writing }: { id: string; writing: PendingAnswer | undefined }
     dismissAnswer(id)
     void askQuestion(id, question)
   }
-  return <CommentForm label={words.ask} submit={words.send} maxLength={LONGEST} busy={false} onSend={send} />
+  return (
+    <CommentForm
+      label={words.ask}
+      submit={words.send}
+      maxLength={LONGEST}
+      busy={false}
+      text={text}
+      onText={setText}
+      onSend={send}
+    />
+  )
 }
 
 function Head({ chat }: { chat: AiSession }) {

@@ -91,6 +91,7 @@ function NewChat() {
   const { projectId, repositoryId } = route.useSearch()
   const navigate = route.useNavigate()
   const { mutate, isPending, error } = useStartChat()
+  const [text, setText] = useState('')
   const send = (question: string, done: () => void) =>
     mutate(
       { projectId, repositoryId },
@@ -114,7 +115,15 @@ function NewChat() {
           <code className="code">{words.command}</code>
         </EmptyState>
         <SubjectChoice team={team.id} />
-        <CommentForm label={words.ask} submit={words.send} maxLength={LONGEST} busy={isPending} onSend={send}>
+        <CommentForm
+          label={words.ask}
+          submit={words.send}
+          maxLength={LONGEST}
+          busy={isPending}
+          text={text}
+          onText={setText}
+          onSend={send}
+        >
           {error && <ProblemBox error={error} />}
         </CommentForm>
         <AssistantStatus />

@@ -9,6 +9,7 @@ import { Dialog } from '../../components/form/dialog.tsx'
 import { Field, Select, TextArea } from '../../components/form/fields.tsx'
 import { FormDialog, type SentForm, splitList } from '../../components/form/form.tsx'
 import { SaveError } from '../../components/states.tsx'
+import { EditorField } from '../../writing/editor-field.tsx'
 import { type useChangeDecision, useLogDecision } from './queries.ts'
 import { words } from './words.ts'
 
@@ -19,7 +20,7 @@ function DecisionFields({ decision }: { decision?: DecisionDetail | undefined })
   return (
     <>
       <Field label={words.name} name="title" required maxLength={200} defaultValue={decision?.title} />
-      <TextArea
+      <EditorField
         label={words.what}
         name="decision"
         rows={3}
@@ -27,14 +28,14 @@ function DecisionFields({ decision }: { decision?: DecisionDetail | undefined })
         maxLength={20_000}
         defaultValue={decision?.decision}
       />
-      <TextArea
+      <EditorField
         label={words.rationale}
         name="rationale"
         rows={2}
         maxLength={20_000}
         defaultValue={decision?.rationale ?? ''}
       />
-      <TextArea
+      <EditorField
         label={words.context}
         name="context"
         rows={2}

@@ -6,14 +6,16 @@ import type { DecisionDetail } from '../../../features/decisions/schema.ts'
 import { projectsQuery } from '../../account/session.ts'
 import { newIdempotencyKey } from '../../api.ts'
 import { Avatar } from '../../components/avatar.tsx'
-import { CommentForm, CommentList } from '../../components/comments.tsx'
-import { TextForm } from '../../components/form/inline-edit.tsx'
+import { CommentList } from '../../components/comments.tsx'
 import { Property, Section } from '../../components/section.tsx'
 import { ProblemBox, SaveError } from '../../components/states.tsx'
 import { Markdown } from '../../components/text/markdown.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { dayAndTime } from '../../lib/times.ts'
+import { NewComment } from '../../writing/comment-form.tsx'
+import { useFileStore } from '../../writing/file-stores.ts'
+import { TextForm } from '../../writing/text-form.tsx'
 import { statusFlags, statusNames } from '../decisions/words.ts'
 import { decisionQuery, useChangeDecision, useCommentDecision } from './queries.ts'
 import { words } from './words.ts'
@@ -165,6 +167,7 @@ function Chain({ decision }: { decision: DecisionDetail }) {
 
 function Discussion({ decision: { id, discussion, can } }: { decision: DecisionDetail }) {
   const comment = useCommentDecision(id)
+  const store = useFileStore({ kind: 'decision', id })
   const [key, setKey] = useState(newIdempotencyKey)
   const may = can?.comment === true
   if (discussion.length === 0 && !may) return null
@@ -183,15 +186,17 @@ function Discussion({ decision: { id, discussion, can } }: { decision: DecisionD
       <div className="stack s4">
         <CommentList remarks={discussion} />
         {may && (
-          <CommentForm
+          <NewComment
+            about={`decision ${id}`}
             label={words.write}
+            placeholder={words.writeHint}
             submit={words.comment}
-            maxLength={20_000}
             busy={comment.isPending}
+            store={store}
             onSend={send}
           >
             {comment.error && <ProblemBox error={comment.error} />}
-          </CommentForm>
+          </NewComment>
         )}
       </div>
     </Section>

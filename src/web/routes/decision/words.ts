@@ -11,6 +11,7 @@ export const words = {
   changeOutcome: 'Change the outcome',
   discussion: 'Discussion',
   write: 'Write a comment',
+  writeHint: 'Comment, @ to mention, # for a task',
   comment: 'Comment',
   chain: 'History of this decision',
   supersedes: 'Replaces',

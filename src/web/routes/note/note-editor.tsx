@@ -1,14 +1,15 @@
-import { useQuery } from '@tanstack/react-query'
-import { useRouteContext } from '@tanstack/react-router'
-import { useMemo } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
 import type { NoteRead } from '../../../features/notes/schema.ts'
-import { membersQuery } from '../../account/session.ts'
+import { notes, ok, writeOptions } from '../../api.ts'
 import { ProblemBox } from '../../components/states.tsx'
-import { useStatusBarLeft } from '../../components/status-bar.tsx'
-import { Editor, EditorKeys } from '../../components/text/editor.tsx'
-import { NoteConflict } from './conflict.tsx'
-import { useDraft } from './draft.ts'
-import { suggestNotes, useAttachFile } from './queries.ts'
+import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
+import { TextConflict } from '../../components/text/conflict.tsx'
+import { Editor } from '../../components/text/editor.tsx'
+import { keyLabels } from '../../shortcuts.ts'
+import { useCompletionSources } from '../../writing/completion-sources.tsx'
+import { useFileStore } from '../../writing/file-stores.ts'
+import { type TextDraft, useTextDraft } from '../../writing/text-draft.ts'
+import { noteQuery } from './queries.ts'
 import { words } from './words.ts'
 
 interface Props {
@@ -17,12 +18,53 @@ interface Props {
   onDone(): void
 }
 
-const keys = <EditorKeys save={words.save} />
+const keys = (
+  <span className="row">
+    {keyLabels('$mod+s').map((cap) => (
+      <Kbd key={cap}>{cap}</Kbd>
+    ))}
+    {words.save}
+    <Kbd>[[</Kbd>
+    {words.keys.note}
+    <Kbd>@</Kbd>
+    {words.keys.person}
+    <Kbd>#</Kbd>
+    {words.keys.task}
+  </span>
+)
+
+/** The name of the draft of a note's text. */
+export const noteDraftName = (id: string): string => `note ${id}`
+
+function useNoteDraft(note: NoteRead): TextDraft {
+  const cache = useQueryClient()
+  const { queryKey } = noteQuery(note.id)
+  const one = notes.notes({ id: note.id })
+  return useTextDraft({
+    name: noteDraftName(note.id),
+    saved: { text: note.content, version: note.version },
+    savesAtRest: true,
+    save: async (content, version) => {
+      const saved = await ok(one.put({ content }, writeOptions(version)))
+      void cache.invalidateQueries({ queryKey: ['notes'] })
+      return saved.version
+    },
+    readCurrent: async () => {
+      const { content: text, version } = await ok(one.get())
+      return { text, version }
+    },
+    onSaved: ({ text, version }) => {
+      cache.setQueryData(queryKey, (now) => now && { ...now, content: text, version })
+      // Its links and dates.
+      void cache.invalidateQueries({ queryKey: ['note', note.id] })
+    },
+  })
+}
 
 /** Saved by key, when the field is left and after a rest. The text stays until the server has it. */
 export function NoteEditor({ note, titles, onDone }: Props) {
-  const draft = useDraft(note)
-  const addFile = useAttachFile(note.id)
+  const draft = useNoteDraft(note)
+  const store = useFileStore({ kind: 'note', id: note.id })
   const complete = useCompletionSources()
   useStatusBarLeft(keys)
   const leave = () => {
@@ -31,10 +73,10 @@ export function NoteEditor({ note, titles, onDone }: Props) {
   }
   if (draft.theirs)
     return (
-      <NoteConflict
-        base={draft.base.content}
+      <TextConflict
+        base={draft.base.text}
         mine={draft.text}
-        theirs={draft.theirs.content}
+        theirs={draft.theirs.text}
         onSettle={(text, edit) => {
           draft.settle(text)
           if (!edit) draft.save()
@@ -49,48 +91,26 @@ export function NoteEditor({ note, titles, onDone }: Props) {
         label={words.text}
         maxLength={262_144}
         isFocused
-        onSave={draft.save}
-        onLeave={draft.save}
+        onSave={() => draft.save()}
+        onLeave={() => draft.save()}
         complete={complete}
-        onFile={addFile}
+        store={store}
         titles={titles}
-      />
-      {draft.error && <ProblemBox error={draft.error} />}
-      <p className="row">
-        <span className="soft t12" role="status">
+      >
+        <span className="soft t12 grow" role="status">
           {saveStateText(draft)}
         </span>
-        <span className="grow" />
         <button type="button" className="btn small" onClick={leave}>
           {words.done}
         </button>
-      </p>
+      </Editor>
+      {draft.error && <ProblemBox error={draft.error} />}
     </div>
   )
 }
 
-function saveStateText({ isSaving, isChanged, error }: ReturnType<typeof useDraft>): string {
+function saveStateText({ isSaving, isChanged, error }: TextDraft): string {
   if (isSaving) return words.saving
   if (error) return words.notSaved
   return isChanged ? words.unsaved : words.saved
-}
-
-/** Completes titles of notes behind `[[`, and handles of the team's people behind `@`. */
-function useCompletionSources() {
-  const { team } = useRouteContext({ from: '/inside' })
-  const members = useQuery(membersQuery(team.id)).data
-  return useMemo(
-    () => ({
-      note: async (query: string) =>
-        (await suggestNotes(query)).map(({ title }) => ({ insert: `[[${title}]]`, label: title })),
-      person: async (query: string) => {
-        const like = query.toLowerCase()
-        return (members ?? [])
-          .filter(({ handle, name }) => handle.startsWith(like) || name.toLowerCase().startsWith(like))
-          .slice(0, 8)
-          .map(({ handle, name }) => ({ insert: `@${handle} `, label: name, hint: `@${handle}` }))
-      },
-    }),
-    [members],
-  )
 }

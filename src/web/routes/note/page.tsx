@@ -9,8 +9,8 @@ import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
 import { Markdown } from '../../components/text/markdown.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { useKey } from '../../shortcuts.ts'
-import { hasDraft } from './draft.ts'
-import { NoteEditor } from './note-editor.tsx'
+import { hasTextDraft, useUserId } from '../../writing/text-draft.ts'
+import { NoteEditor, noteDraftName } from './note-editor.tsx'
 import { noteLinksQuery, noteQuery, useChangeNote } from './queries.ts'
 import { NoteSide } from './side.tsx'
 import { words } from './words.ts'
@@ -41,7 +41,8 @@ function Body({ note }: { note: NoteRead }) {
   )
   const change = useChangeNote(note)
   const may = note.can?.update === true
-  const [isWriting, setWriting] = useState(may && (edit === true || hasDraft(note.id)))
+  const userId = useUserId()
+  const [isWriting, setWriting] = useState(may && (edit === true || hasTextDraft(userId, noteDraftName(note.id))))
   useKey('e', () => may && setWriting(true))
   useStatusBarLeft(keys)
   useCrumbs({ label: words.notes, to: '/notes' }, { label: note.title })

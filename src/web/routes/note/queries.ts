@@ -1,7 +1,6 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
-import type { Attachment } from '../../../features/attachments/schema.ts'
 import type { NotePatch, NoteRead } from '../../../features/notes/schema.ts'
-import { attachments, notes, ok, search, sendFile, writeOptions } from '../../api.ts'
+import { notes, ok, writeOptions } from '../../api.ts'
 import { useWrite } from '../../lib/data.ts'
 
 export const noteQuery = (id: string) =>
@@ -9,10 +8,6 @@ export const noteQuery = (id: string) =>
 
 export const noteLinksQuery = (id: string) =>
   queryOptions({ queryKey: ['note', id, 'links'], queryFn: () => ok(notes.notes({ id }).links.get()) })
-
-/** Notes whose title begins like this, for what is typed behind `[[`. */
-export const suggestNotes = async (q: string) =>
-  (await ok(search.search.suggestions.get({ query: { q, kinds: 'note', limit: 8 } }))).items
 
 /** Changes fields other than the text, which are shown at once and go back if the server refuses. */
 export function useChangeNote(note: NoteRead) {
@@ -58,28 +53,3 @@ export function useRemoveNote(note: NoteRead) {
 
 export const useRestoreNote = (id: string) =>
   useWrite(() => ok(notes.notes({ id }).restore.post({}, writeOptions())), ['note'], ['notes'])
-
-export const noteFilesQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['note', id, 'files'],
-    queryFn: async () =>
-      (await ok(attachments.uploads.get({ query: { kind: 'note', recordId: id, limit: 200 } }))).items,
-  })
-
-/** Stores a file of a note, and returns the Markdown that shows it. */
-export function useAttachFile(id: string) {
-  const cache = useQueryClient()
-  return async (file: File): Promise<string> => {
-    const query = new URLSearchParams({ kind: 'note', recordId: id, name: file.name })
-    const { name, path, type: mediaType } = await sendFile<Attachment>(`/api/uploads?${query}`, file)
-    void cache.invalidateQueries({ queryKey: noteFilesQuery(id).queryKey })
-    const label = name.replace(/[[\]\\]/g, '\\$&')
-    return `${mediaType.startsWith('image/') ? '!' : ''}[${label}](${path})`
-  }
-}
-
-export const useRemoveFile = (id: string) =>
-  useWrite(
-    (file: string) => ok(attachments.uploads({ id: file }).delete({}, writeOptions())),
-    noteFilesQuery(id).queryKey,
-  )

@@ -10,7 +10,7 @@ import { Property } from '../../components/section.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { copyText } from '../../lib/clipboard.ts'
 import { ago, dayAndTime } from '../../lib/times.ts'
-import { NoteFiles } from './files.tsx'
+import { FileList } from '../../writing/record-files.tsx'
 import { useRemoveNote, useRestoreNote } from './queries.ts'
 import { words } from './words.ts'
 
@@ -52,7 +52,7 @@ export function NoteSide({ note, links, onChange }: Props) {
         </Property>
       </dl>
       <Acts note={note} onChange={onChange} />
-      <NoteFiles id={note.id} may={note.can?.update === true} />
+      <FileList holder={{ kind: 'note', id: note.id }} may={note.can?.update === true} />
       <Titles title={words.backlinks} notes={links?.backlinks ?? []} />
       <Titles title={words.mentions} notes={links?.mentions ?? []} />
     </aside>

@@ -1,5 +1,7 @@
 import { useState } from 'react'
 import { Dialog } from '../../components/form/dialog.tsx'
+import { Editor } from '../../components/text/editor.tsx'
+import { useCompletionSources } from '../../writing/completion-sources.tsx'
 import { words } from './words.ts'
 
 /** A comment on the task that someone holds; its holder reads it with the task. */
@@ -13,6 +15,7 @@ export function CommentDialog({
   onClose(): void
 }) {
   const [text, setText] = useState('')
+  const complete = useCompletionSources()
   const send = () => text.trim() !== '' && onSend(text.trim())
   return (
     <Dialog title={title} open onClose={onClose}>
@@ -23,13 +26,14 @@ export function CommentDialog({
           send()
         }}
       >
-        <textarea
-          className="input"
+        <Editor
+          label={words.comment}
           rows={4}
-          aria-label={words.comment}
           maxLength={20_000}
           value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
+          onChange={setText}
+          complete={complete}
+          bar="foot"
         />
         <span className="row">
           <span className="grow" />

@@ -6,6 +6,7 @@ import { Field, Select, TextArea } from '../../components/form/fields.tsx'
 import { splitList } from '../../components/form/form.tsx'
 import { LoadStatus, ProblemBox } from '../../components/states.tsx'
 import { Editor } from '../../components/text/editor.tsx'
+import type { FileStore } from '../../components/text/files.tsx'
 import { useAdminChange } from '../admin/queries.ts'
 import { type Cover, CoverField, sendPicture } from './picture.tsx'
 import { categoriesQuery, type SiteTextKind, saveText, textQuery } from './queries.ts'
@@ -28,9 +29,10 @@ export function SiteTextForm({ kind, id, onEnd }: Props) {
   return <Fields key={data.version} kind={kind} saved={data} onEnd={onEnd} />
 }
 
-const picture = async (file: File): Promise<string> => {
-  const { path } = await sendPicture(file)
-  return `![${file.name.replace(/[[\]]/g, '')}](${path})`
+const pictureStore: FileStore = {
+  upload: async (file) => ({ ...(await sendPicture(file)), name: file.name, size: file.size }),
+  // A picture of the site stays.
+  remove: async () => undefined,
 }
 
 /** What the field for a time takes: no zone, minutes. */
@@ -59,7 +61,14 @@ function Fields({ kind, saved, onEnd }: { kind: SiteTextKind; saved?: Text; onEn
       <Names saved={saved} />
       {kind === 'posts' ? <OfPost saved={saved as Post | undefined} /> : <OfPage saved={saved as Page | undefined} />}
       <CoverField {...cover} onChange={setCover} />
-      <Editor label={words.content} value={content} onChange={setContent} maxLength={MOST} rows={18} onFile={picture} />
+      <Editor
+        label={words.content}
+        value={content}
+        onChange={setContent}
+        maxLength={MOST}
+        rows={18}
+        store={pictureStore}
+      />
       {save.error && <ProblemBox error={save.error} />}
       <span className="row wraps">
         <button type="submit" className="btn main" disabled={save.isPending}>

@@ -6,6 +6,8 @@ import { Field, TextArea } from '../../components/form/fields.tsx'
 import { FormDialog, type SentForm, splitList } from '../../components/form/form.tsx'
 import { SaveError } from '../../components/states.tsx'
 import { Editor } from '../../components/text/editor.tsx'
+import { useCompletionSources } from '../../writing/completion-sources.tsx'
+import { EditorField } from '../../writing/editor-field.tsx'
 import { type useChangeSkill, useCreateSkill } from './queries.ts'
 import { words } from './words.ts'
 
@@ -29,6 +31,7 @@ interface WritingProps {
 
 export function SkillEditor({ skill, change, onEnd }: WritingProps) {
   const [content, setContent] = useState(skill.content)
+  const complete = useCompletionSources()
   const { error } = change
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
@@ -50,6 +53,7 @@ export function SkillEditor({ skill, change, onEnd }: WritingProps) {
         onChange={setContent}
         maxLength={MOST}
         rows={18}
+        complete={complete}
         onSave={() => change.mutate({ content }, { onSuccess: onEnd })}
       />
       {error && <SaveError error={error} conflict={words.metOther} />}
@@ -96,7 +100,7 @@ export function CreateSkillDialog({ onClose, onCreated }: { onClose(): void; onC
       onSubmit={send}
     >
       <Names />
-      <TextArea label={words.content} name="content" rows={8} />
+      <EditorField label={words.content} name="content" rows={8} maxLength={MOST} />
     </FormDialog>
   )
 }

@@ -3,8 +3,9 @@ import { useRouteContext } from '@tanstack/react-router'
 import { useState } from 'react'
 import { projectsQuery } from '../../account/session.ts'
 import { newIdempotencyKey } from '../../api.ts'
-import { Field, Select, TextArea } from '../../components/form/fields.tsx'
+import { Field, Select } from '../../components/form/fields.tsx'
 import { FormDialog, type SentForm } from '../../components/form/form.tsx'
+import { EditorField } from '../../writing/editor-field.tsx'
 import { useCreateSpec } from './queries.ts'
 import { words } from './words.ts'
 
@@ -47,7 +48,7 @@ export function CreateSpecDialog({ project, onClose, onCreated }: Props) {
         defaultValue={project}
         options={projects.map(({ slug, name }) => ({ value: slug, label: name }))}
       />
-      <TextArea label={words.content} name="content" rows={8} required />
+      <EditorField label={words.content} name="content" rows={8} maxLength={256 << 10} required />
     </FormDialog>
   )
 }

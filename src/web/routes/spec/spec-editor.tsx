@@ -6,8 +6,10 @@ import { ProblemBox } from '../../components/states.tsx'
 import { useSetStatusBar } from '../../components/status-bar.tsx'
 import { Diff } from '../../components/text/diff.tsx'
 import { Editor } from '../../components/text/editor.tsx'
+import { mergeTexts } from '../../components/text/merge.ts'
 import { isProblem } from '../../problem.ts'
-import { mergeTexts } from '../note/merge.ts'
+import { useCompletionSources } from '../../writing/completion-sources.tsx'
+import { useFileStore } from '../../writing/file-stores.ts'
 import { useReviseSpec } from './queries.ts'
 import { words } from './words.ts'
 
@@ -48,6 +50,8 @@ function useNextVersion(spec: SpecDetail, onEnd: () => void) {
 
 export function SpecEditor({ spec, onEnd }: { spec: SpecDetail; onEnd(): void }) {
   const { base, theirs, text, write, save, merge, error, busy } = useNextVersion(spec, onEnd)
+  const store = useFileStore({ kind: 'spec', id: spec.id })
+  const complete = useCompletionSources()
   if (theirs)
     return (
       <SpecConflict
@@ -74,6 +78,8 @@ export function SpecEditor({ spec, onEnd }: { spec: SpecDetail; onEnd(): void })
         maxLength={MOST}
         rows={20}
         isFocused
+        complete={complete}
+        store={store}
         onSave={() => save(base.version)}
       />
       <Field label={words.message} maxLength={500} value={text.message} onText={(message) => write({ message })} />

@@ -5,17 +5,19 @@ import { CheckpointFields } from '../../components/checkpoint.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { Markdown } from '../../components/text/markdown.tsx'
 import { dayAndTime } from '../../lib/times.ts'
+import { FileTiles } from '../../writing/record-files.tsx'
 import { Acceptance } from './acceptance.tsx'
 import { ClaimBox } from './claim-box.tsx'
 import { TaskComments } from './comments.tsx'
 import { CompleteButton } from './complete.tsx'
+import { TaskDescription } from './description.tsx'
 import { EditConflict, EditConflictBox } from './edit-conflict.tsx'
 import { TaskEvidenceList, TaskHistory } from './evidence-history.tsx'
 import { TaskFields } from './fields.tsx'
 import { type TaskAct, useChangeTask, useRelateTask, useRemoveTask, useTaskAct, useVerifyEvidence } from './queries.ts'
 import { TaskLinks, TaskRelations } from './relations.tsx'
 import { HeadingLevel, TaskSection } from './section.tsx'
-import { TaskDescription, TaskTitle } from './title.tsx'
+import { TaskTitle } from './title.tsx'
 import { words } from './words.ts'
 
 interface Props {
@@ -45,7 +47,8 @@ function Body({ task, onGone }: Omit<Props, 'level'>) {
     <div className="body">
       <div className="txt">
         <TaskTitle task={task} may={may('update')} onChange={(title) => change.mutate({ title })} />
-        <TaskDescription task={task} may={may('update')} onChange={(description) => change.mutate({ description })} />
+        <TaskDescription task={task} may={may('update')} />
+        <FileTiles holder={{ kind: 'task', id: task.id }} may={may('update')} />
         {error instanceof EditConflict ? (
           <EditConflictBox met={error} onMine={change.mutate} onTheirs={change.reset} />
         ) : (

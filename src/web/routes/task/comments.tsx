@@ -3,12 +3,13 @@ import { useState } from 'react'
 import type { Comment, TaskDetail } from '../../../features/tasks/schema.ts'
 import { newIdempotencyKey } from '../../api.ts'
 import { Avatar } from '../../components/avatar.tsx'
-import { CommentForm } from '../../components/comments.tsx'
 import { Confirm } from '../../components/form/confirm.tsx'
-import { TextForm } from '../../components/form/inline-edit.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { Markdown } from '../../components/text/markdown.tsx'
 import { ago, dayAndTime } from '../../lib/times.ts'
+import { NewComment } from '../../writing/comment-form.tsx'
+import { useFileStore } from '../../writing/file-stores.ts'
+import { TextForm } from '../../writing/text-form.tsx'
 import { useCommentChange, useCommentTask } from './queries.ts'
 import { TaskSection } from './section.tsx'
 import { words } from './words.ts'
@@ -22,7 +23,7 @@ export function TaskComments({ task, may }: { task: TaskDetail; may: boolean }) 
           <OneComment key={comment.id} task={task} comment={comment} />
         ))}
       </ul>
-      {may && <NewComment task={task} />}
+      {may && <AddComment task={task} />}
     </TaskSection>
   )
 }
@@ -85,7 +86,7 @@ function OneComment({ task, comment }: { task: TaskDetail; comment: Comment }) {
   )
 }
 
-function NewComment({ task }: { task: TaskDetail }) {
+function AddComment({ task }: { task: TaskDetail }) {
   const [key, setKey] = useState(newIdempotencyKey)
   const { mutate, isPending, error } = useCommentTask(task)
   const send = (body: string, done: () => void) =>
@@ -99,8 +100,16 @@ function NewComment({ task }: { task: TaskDetail }) {
       },
     )
   return (
-    <CommentForm label={words.write} submit={words.comment} maxLength={20_000} busy={isPending} onSend={send}>
+    <NewComment
+      about={`task ${task.id}`}
+      label={words.write}
+      placeholder={words.writeHint}
+      submit={words.comment}
+      busy={isPending}
+      store={useFileStore({ kind: 'task', id: task.id })}
+      onSend={send}
+    >
       {error && <ProblemBox error={error} />}
-    </CommentForm>
+    </NewComment>
   )
 }

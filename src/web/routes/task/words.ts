@@ -35,6 +35,7 @@ export const words = {
   comments: 'Comments',
   comment: 'Comment',
   write: 'Write a comment',
+  writeHint: 'Comment, @ to mention, # for a task',
   lastCheckpoint: 'Last checkpoint',
   savedBy: (name: string, time: string) => `${name}, ${time}`,
   lastCall: (time: string) => `last call ${time} ago`,
@@ -92,4 +93,6 @@ export const words = {
   description: 'Description',
   cancel: 'Cancel',
   addText: 'Add a description',
+  saving: 'Saving…',
+  draftKept: 'Draft saved on this device',
 } as const

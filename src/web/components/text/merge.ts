@@ -8,6 +8,13 @@ const compare = (theirs: string, mine: string): ChangeObject<string>[] =>
     { value: mine, removed: false, added: true, count: 1 },
   ]
 
+/** Puts my changes into their text. Undefined if both changed the same lines, or lines close to each other. */
+export function mergeLines(base: string, mine: string, theirs: string): string | undefined {
+  const patch = structuredPatch('', '', base, mine, '', '', { context: 2, maxEditLength: MOST_EDITS })
+  const merged = patch ? applyPatch(theirs, patch) : false
+  return merged === false ? undefined : merged
+}
+
 /** Puts my changes into their text. Where that does not fit, both texts are shown below each other, line by line. */
 export function mergeTexts(base: string, mine: string, theirs: string): string {
   const patch = structuredPatch('', '', base, mine, '', '', { context: 2, maxEditLength: MOST_EDITS })

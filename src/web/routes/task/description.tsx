@@ -1,0 +1,122 @@
+/** The description of a task, written in place. ⌘↵ saves it: every save is an event that agents read. */
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useContext, useState } from 'react'
+import type { TaskDetail } from '../../../features/tasks/schema.ts'
+import { ok, okUndoable, tasks, writeOptions } from '../../api.ts'
+import { ProblemBox } from '../../components/states.tsx'
+import { TextConflict } from '../../components/text/conflict.tsx'
+import { Editor } from '../../components/text/editor.tsx'
+import { Markdown } from '../../components/text/markdown.tsx'
+import { recordWrittenVersion } from '../../live/written-versions.ts'
+import { useCommands } from '../../shortcuts.ts'
+import { offerUndo } from '../../undo.ts'
+import { useCompletionSources } from '../../writing/completion-sources.tsx'
+import { useFileStore } from '../../writing/file-stores.ts'
+import { hasTextDraft, type TextDraft, useTextDraft, useUserId } from '../../writing/text-draft.ts'
+import { SaveButtons } from '../../writing/text-form.tsx'
+import { taskQuery } from './queries.ts'
+import { HeadingLevel } from './section.tsx'
+import { words } from './words.ts'
+
+interface Props {
+  task: TaskDetail
+  may: boolean
+}
+
+const draftName = ({ id }: TaskDetail): string => `task ${id}`
+
+export function TaskDescription({ task, may }: Props) {
+  const userId = useUserId()
+  const [editing, setEditing] = useState(may && hasTextDraft(userId, draftName(task)))
+  const isPage = useContext(HeadingLevel) === 1
+  const navigate = useNavigate()
+  useCommands(may && isPage ? [{ keys: 'e', label: words.editText, run: () => setEditing(true) }] : [])
+  if (editing && may) return <DescriptionEditor task={task} onClose={() => setEditing(false)} />
+  return (
+    <div className="stack s1">
+      {task.description ? (
+        <Markdown text={task.description} onFollow={(path) => void navigate({ to: path })} />
+      ) : (
+        !may && <p className="soft">{words.noDescription}</p>
+      )}
+      {may && (
+        <p>
+          <button type="button" className="btn small quiet soft" onClick={() => setEditing(true)}>
+            {task.description ? words.editText : words.addText}
+          </button>
+        </p>
+      )}
+    </div>
+  )
+}
+
+function useDescriptionDraft(task: TaskDetail): TextDraft {
+  const cache = useQueryClient()
+  const one = tasks.tasks({ id: task.id })
+  return useTextDraft({
+    name: draftName(task),
+    saved: { text: task.description ?? '', version: task.version },
+    save: async (text, version) => {
+      const description = text.trim() === '' ? null : text
+      const { data, changeId } = await okUndoable(one.patch({ description }, writeOptions(version)))
+      recordWrittenVersion(task.id, data.version)
+      if (changeId) offerUndo(words.changed(task.key), changeId)
+      return data.version
+    },
+    readCurrent: async () => {
+      const { description, version } = await ok(one.get())
+      return { text: description ?? '', version }
+    },
+    onSaved: ({ text, version }) => {
+      const { queryKey } = taskQuery(task.key)
+      cache.setQueryData(queryKey, (now) => now && { ...now, description: text || null, version })
+      void cache.invalidateQueries({ queryKey })
+    },
+  })
+}
+
+function DescriptionEditor({ task, onClose }: { task: TaskDetail; onClose(): void }) {
+  const draft = useDescriptionDraft(task)
+  const store = useFileStore({ kind: 'task', id: task.id })
+  const complete = useCompletionSources()
+  const save = () => draft.save(onClose)
+  const cancel = () => {
+    draft.discard()
+    onClose()
+  }
+  if (draft.theirs)
+    return (
+      <TextConflict
+        base={draft.base.text}
+        mine={draft.text}
+        theirs={draft.theirs.text}
+        onSettle={(text, edit) => {
+          draft.settle(text)
+          if (!edit) save()
+        }}
+      />
+    )
+  return (
+    <div className="stack">
+      <Editor
+        value={draft.text}
+        onChange={draft.set}
+        label={words.description}
+        rows={8}
+        maxLength={50_000}
+        isFocused
+        complete={complete}
+        store={store}
+        onSave={save}
+        onEscape={onClose}
+      >
+        <span className="soft t12 grow" role="status">
+          {draft.isSaving ? words.saving : draft.isChanged && words.draftKept}
+        </span>
+        <SaveButtons onSave={save} onCancel={cancel} />
+      </Editor>
+      {draft.error && <ProblemBox error={draft.error} />}
+    </div>
+  )
+}

@@ -1,0 +1,12 @@
+export const words = {
+  conflict: 'Edit conflict',
+  merged: 'Saved together with a change of someone else',
+  draftKept: 'Draft saved on this device',
+  saving: 'Saving…',
+  save: 'Save',
+  cancel: 'Cancel',
+  files: 'Files',
+  removeFile: (name: string) => `Delete ${name}`,
+  attach: 'Attach files',
+  drop: 'Paste or drop',
+} as const
