@@ -81,3 +81,6 @@ export const paths = [
   '/tunnels/enter',
   '/tunnels/:id',
 ] as const
+
+/** The page of the reader's own tasks in all projects. */
+export const myTasksAddress = { to: '/tasks', search: { assignee: 'me' } } as const

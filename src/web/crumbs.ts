@@ -6,6 +6,8 @@ export interface Crumb {
   label: string
   /** The last crumb has no address. */
   to?: string
+  /** The id of the record that it names, which can become a favourite. */
+  record?: string
 }
 
 const pageCrumbs = createStore<readonly Crumb[] | undefined>(undefined)

@@ -165,4 +165,5 @@ export const keyLabels = (keys: string): string[] =>
   keys
     .split(/[ +]/)
     .filter((part) => !part.startsWith('['))
+    .map((part) => part.replace(/^Key/, ''))
     .map((part) => names[part] ?? (part.length === 1 && keys.includes('+') ? part.toUpperCase() : part))

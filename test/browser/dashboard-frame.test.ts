@@ -86,9 +86,11 @@ test('search shows stored markup as text on a desktop and on a phone, where ever
     if (viewport.width >= 768) return
     await ada.page.getByRole('navigation', { name: 'Main' }).getByRole('button', { name: 'More' }).click()
     const more = ada.page.getByRole('dialog', { name: 'More' })
-    await more.getByRole('link', { name: 'Activity' }).click()
-    await ada.page.waitForURL('**/activity')
+    await more.getByRole('link', { name: 'Agents' }).click()
+    await ada.page.waitForURL('**/agents')
     await more.waitFor({ state: 'detached' })
+    await ada.page.getByRole('navigation', { name: 'Agents' }).getByRole('link', { name: 'Activity' }).click()
+    await ada.page.waitForURL('**/activity')
   })
   await ada.leave()
 }, 300_000)
@@ -244,10 +246,10 @@ test('a stopped server is shown; a change is refused and its text kept, and work
   // A page that is not loaded yet opens when the server is back; the browser shows no error of its own meanwhile.
   stopped = true
   const away = ada.page.waitForEvent('requestfailed', (request) => request.url().includes('/health/live'))
-  await ada.page.getByRole('link', { name: 'Specs' }).click()
+  await ada.page.getByRole('link', { name: 'Knowledge' }).click()
   await away
   stopped = false
-  await ada.page.getByRole('heading', { name: 'Specs', level: 1 }).waitFor()
+  await ada.page.getByRole('heading', { name: 'Notes', level: 1 }).waitFor()
   expect(await ada.page.evaluate('window.before')).toBe(true)
   const lost = ada.trouble.filter((line) => !line.includes('ERR_CONNECTION_REFUSED'))
   ada.trouble.splice(0, ada.trouble.length, ...lost)

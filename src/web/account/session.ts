@@ -1,6 +1,6 @@
 /** Who is signed in, and the team of this tab with its people, agents and projects. */
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
-import { accounts, agents, homes, notifications, ok, organizations, projects, setRequestTeam } from '../api.ts'
+import { accounts, agents, homes, notifications, ok, organizations, projects, setRequestTeam, tasks } from '../api.ts'
 import { Problem } from '../problem.ts'
 
 const QUARTER_HOUR = 15 * 60_000
@@ -49,6 +49,21 @@ export const inboxCountQuery = queryOptions({
   queryFn: () => ok(notifications.notifications.count.get()),
 })
 
+export const favouritesQuery = queryOptions({
+  queryKey: ['favourites'],
+  queryFn: async () => (await ok(homes.favourites.get())).items,
+})
+
+/** The open tasks of the reader in the team. Its key begins like that of lists of tasks, which events make stale. */
+export const myTaskCountQuery = (team: string) =>
+  queryOptions({
+    queryKey: ['tasks', 'mine', team],
+    queryFn: async () => {
+      const query = { assignee: 'me', open: true, limit: 1, total: true }
+      return ((await ok(tasks.tasks.get({ query }))) as { total?: number }).total ?? 0
+    },
+  })
+
 /** Loads the data of the frame in one request, unless it is loaded already. */
 export async function loadFrame(cache: QueryClient, slug: string | undefined): Promise<void> {
   if (cache.getQueryData(meQuery.queryKey)) return
@@ -61,6 +76,8 @@ export async function loadFrame(cache: QueryClient, slug: string | undefined): P
   if (slug === undefined) cache.setQueryData(currentTeamQuery.queryKey, frame.team)
   cache.setQueryData(projectsQuery(frame.team.id).queryKey, frame.projects)
   cache.setQueryData(inboxCountQuery.queryKey, frame.notifications)
+  cache.setQueryData(favouritesQuery.queryKey, frame.favourites)
+  cache.setQueryData(myTaskCountQuery(frame.team.id).queryKey, frame.myTasks)
 }
 
 export type Me = Awaited<ReturnType<NonNullable<typeof meQuery.queryFn>>>

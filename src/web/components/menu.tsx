@@ -1,7 +1,9 @@
 /** Menus. Base UI keeps focus and keys right. */
 import { Menu as BaseMenu } from '@base-ui/react/menu'
 import { Check } from 'lucide-react'
-import type { ReactElement, ReactNode } from 'react'
+import { Fragment, type ReactElement, type ReactNode } from 'react'
+import { keyLabels } from '../shortcuts.ts'
+import { Kbd } from './status-bar.tsx'
 
 export interface MenuEntry {
   value: string
@@ -9,6 +11,10 @@ export interface MenuEntry {
   glyph?: ReactNode
   chosen?: boolean
   danger?: boolean
+  /** The shortcut that does the same. */
+  keys?: string
+  /** A line above it separates it from the entries before. */
+  apart?: boolean
 }
 
 /** A button that opens a list of which one is chosen. `trigger` is the button as it looks. */
@@ -17,29 +23,45 @@ export function Menu({
   entries,
   onChoose,
   open,
+  head,
+  className = 'menu',
 }: {
   trigger: ReactElement
   entries: readonly MenuEntry[]
   onChoose(value: string): void
   /** It is open from the start. */
   open?: boolean
+  /** Shown above the entries. */
+  head?: ReactElement
+  className?: string
 }) {
   return (
     <BaseMenu.Root defaultOpen={open ?? false}>
       <BaseMenu.Trigger render={trigger} />
       <BaseMenu.Portal>
         <BaseMenu.Positioner sideOffset={4} align="start" className="over">
-          <BaseMenu.Popup className="menu">
+          <BaseMenu.Popup className={className}>
+            {head && (
+              <BaseMenu.Group>
+                <BaseMenu.GroupLabel render={head} />
+              </BaseMenu.Group>
+            )}
             {entries.map((entry) => (
-              <BaseMenu.Item
-                key={entry.value}
-                className={entry.danger ? 'opt bad' : 'opt'}
-                onClick={() => onChoose(entry.value)}
-              >
-                {entry.glyph}
-                <span className="grow cut">{entry.label}</span>
-                {entry.chosen && <Check className="i s14" aria-label="selected" />}
-              </BaseMenu.Item>
+              <Fragment key={entry.value}>
+                {entry.apart && <BaseMenu.Separator className="apart" />}
+                <BaseMenu.Item className={entry.danger ? 'opt bad' : 'opt'} onClick={() => onChoose(entry.value)}>
+                  {entry.glyph}
+                  <span className="grow cut">{entry.label}</span>
+                  {entry.chosen && <Check className="i s14" aria-label="selected" />}
+                  {entry.keys && (
+                    <span className="row tight" aria-hidden>
+                      {keyLabels(entry.keys).map((cap) => (
+                        <Kbd key={cap}>{cap}</Kbd>
+                      ))}
+                    </span>
+                  )}
+                </BaseMenu.Item>
+              </Fragment>
             ))}
           </BaseMenu.Popup>
         </BaseMenu.Positioner>

@@ -14,6 +14,16 @@ export function useProjectSlug(): string | undefined {
   return slug && decodeURIComponent(slug)
 }
 
+/** Returns the slug of the project that the sidebar shows open: that of the address, of a filter, or of the breadcrumbs. */
+export function useOpenProject(): string | undefined {
+  const slug = useProjectSlug()
+  const filter = useLocation({ select: ({ search }) => (search as { project?: unknown }).project })
+  const crumb = usePageCrumbs()
+    ?.map(({ to }) => to && IN_PROJECT.exec(to)?.[1])
+    .find(Boolean)
+  return slug ?? (typeof filter === 'string' ? filter : undefined) ?? (crumb && decodeURIComponent(crumb))
+}
+
 /** Returns the destinations of the reader, and the one that the page belongs to. */
 export function useDestinations() {
   const { me } = useRouteContext({ from: '/inside' })
@@ -34,5 +44,6 @@ export function useBreadcrumbs(): readonly Crumb[] {
   if (!slug) return at ? [{ label: at.label }] : []
   const view = projectViews.find(({ path }) => path !== '' && path === IN_PROJECT.exec(pathname)?.[2])
   const name = project?.name ?? slug
-  return view ? [{ label: name, to: projectAddress(slug) }, { label: view.label }] : [{ label: name }]
+  const first = { label: name, ...(project && { record: project.id }) }
+  return view ? [{ ...first, to: projectAddress(slug) }, { label: view.label }] : [first]
 }

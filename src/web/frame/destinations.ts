@@ -8,12 +8,15 @@ import {
   BookOpenText,
   Brain,
   Cable,
+  ChartNoAxesColumn,
+  CircleUserRound,
   FolderKanban,
   GraduationCap,
   History,
   House,
   Inbox,
   KeyRound,
+  Library,
   type LucideIcon,
   MessageSquareWarning,
   NotebookText,
@@ -23,14 +26,18 @@ import {
   Sparkles,
   SquareKanban,
   SquareTerminal,
+  Trash2,
   Users,
 } from 'lucide-react'
+import { myTasksAddress, paths } from '../../paths.ts'
 import { kindTitle, words } from '../words.ts'
 
-type DestinationGroup = 'top' | 'projects' | 'knowledge' | 'agents' | 'team'
+/** `bar`: in the top bar; `team` and `account`: in the menus there. */
+type DestinationGroup = 'top' | 'bar' | 'projects' | SectionName | 'team' | 'account'
 
 export interface Destination {
   to: string
+  search?: Record<string, string>
   label: string
   icon: LucideIcon
   group: DestinationGroup
@@ -44,7 +51,8 @@ const all: readonly Destination[] = [
   { to: '/', label: words.places.home, icon: House, group: 'top', key: 'h' },
   { to: '/inbox', label: words.places.inbox, icon: Inbox, group: 'top', key: 'i' },
   { to: '/now', label: words.places.now, icon: AudioLines, group: 'top', key: 'n' },
-  { to: '/assistant', label: words.places.assistant, icon: Sparkles, group: 'top' },
+  { ...myTasksAddress, label: words.places.myTasks, icon: CircleUserRound, group: 'top' },
+  { to: '/assistant', label: words.places.assistant, icon: Sparkles, group: 'bar' },
   { to: '/projects', label: words.places.projects, icon: FolderKanban, group: 'projects', key: 'p' },
   { to: '/notes', label: kindTitle('note'), icon: NotebookText, group: 'knowledge' },
   { to: '/decisions', label: kindTitle('decision'), icon: Scale, group: 'knowledge', key: 'd' },
@@ -54,13 +62,23 @@ const all: readonly Destination[] = [
   { to: '/agents', label: kindTitle('agent'), icon: SquareTerminal, group: 'agents' },
   { to: '/sessions', label: kindTitle('session'), icon: History, group: 'agents', key: 's' },
   { to: '/activity', label: words.places.activity, icon: Activity, group: 'agents', key: 'a' },
-  { to: '/tokens', label: words.places.tokens, icon: KeyRound, group: 'agents', key: 'k' },
   { to: '/tunnels', label: words.places.tunnels, icon: Cable, group: 'agents' },
+  { to: '/team/analytics', label: words.sections.analytics, icon: ChartNoAxesColumn, group: 'analytics' },
   { to: '/team', label: words.places.team, icon: Users, group: 'team' },
+  { to: '/tokens', label: words.places.tokens, icon: KeyRound, group: 'team', key: 'k' },
+  { to: '/trash', label: words.places.trash, icon: Trash2, group: 'team' },
   { to: '/issues', label: words.places.issues, icon: MessageSquareWarning, group: 'team' },
-  { to: '/settings', label: words.places.settings, icon: Settings, group: 'team' },
   { to: '/admin', label: words.places.admin, icon: ShieldCheck, group: 'team', admin: true },
+  { to: '/settings', label: words.places.settings, icon: Settings, group: 'account' },
 ]
+
+/** One entry of the sidebar for several pages; a switch on top of them leads from one to the other. */
+export const sections = [
+  { name: 'knowledge', label: words.sections.knowledge, icon: Library },
+  { name: 'agents', label: words.sections.agents, icon: SquareTerminal },
+  { name: 'analytics', label: words.sections.analytics, icon: ChartNoAxesColumn },
+] as const
+type SectionName = 'knowledge' | 'agents' | 'analytics'
 
 /** The pages of one project. */
 interface ProjectView {
@@ -80,7 +98,7 @@ export const projectViews: readonly ProjectView[] = [
 
 /** Returns the destinations that a user may go to. */
 export const destinationsFor = (role: 'user' | 'admin'): Destination[] =>
-  all.filter((one) => !one.admin || role === 'admin')
+  all.filter(({ to, admin }) => (paths as readonly string[]).includes(to) && (!admin || role === 'admin'))
 
 /** Returns the address of a page of a project, by default of its overview. */
 export const projectAddress = (slug: string, path: ProjectView['path'] = ''): string =>

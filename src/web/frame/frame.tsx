@@ -10,7 +10,9 @@ import { words } from '../words.ts'
 import { GlobalShortcuts } from './global-shortcuts.tsx'
 import { ImpersonationBar } from './impersonation-bar.tsx'
 import { PhoneHead, TabBar } from './phone.tsx'
+import { SectionTabs } from './section-tabs.tsx'
 import { Sidebar } from './sidebar.tsx'
+import { useIconsOnly } from './sidebar-width.ts'
 import { StatusBar } from './status-bar.tsx'
 import { TopBar } from './top-bar.tsx'
 
@@ -21,7 +23,7 @@ export function Frame() {
   return (
     <StatusBarProvider>
       <Hatching />
-      <div className="app">
+      <div className={useIconsOnly() ? 'app slim' : 'app'}>
         <a className="skip" href="#page">
           {words.skip}
         </a>
@@ -30,6 +32,7 @@ export function Frame() {
         <Sidebar />
         <main id="page" tabIndex={-1}>
           <OfflineBar />
+          <SectionTabs />
           <Outlet />
         </main>
         <StatusBar />

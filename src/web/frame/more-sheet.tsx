@@ -4,7 +4,8 @@ import { useEffect, useRef } from 'react'
 import { Dialog } from '../components/form/dialog.tsx'
 import { words } from '../words.ts'
 import { SidebarEntries } from './sidebar.tsx'
-import { AccountMenu, HelpMenu, TeamSwitch, ThemeSwitch } from './top-bar.tsx'
+import { TeamMenu } from './team-menu.tsx'
+import { AccountMenu, AssistantLink, HelpMenu, ThemeSwitch } from './top-bar.tsx'
 
 export function MoreSheet({ onClose }: { onClose(): void }) {
   const href = useLocation({ select: ({ href }) => href })
@@ -15,9 +16,10 @@ export function MoreSheet({ onClose }: { onClose(): void }) {
   return (
     <Dialog title={words.more} open onClose={onClose}>
       <div className="row">
-        <TeamSwitch />
+        <TeamMenu />
         <span className="grow" />
         <HelpMenu />
+        <AssistantLink />
         <ThemeSwitch />
         <AccountMenu />
       </div>

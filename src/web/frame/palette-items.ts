@@ -17,6 +17,8 @@ export interface PaletteItem {
   icon: LucideIcon
   /** Shown before the label: the key of a task. */
   key?: string
+  /** Shown before the name of a project. */
+  color?: string
   status?: Status
   /** Shown after the label: the text around a match. */
   detail?: string | undefined
@@ -103,7 +105,13 @@ function usePageLinks(): PaletteItem[] {
   const slug = useProjectSlug()
   const projects = useQuery(projectsQuery(team.id)).data ?? []
   return [
-    ...destinations.map(({ to, label, icon, key }) => ({ id: to, label, icon, to, ...(key && { keys: `g ${key}` }) })),
+    ...destinations.map(({ to, search, label, icon, key }) => ({
+      id: to,
+      label,
+      icon,
+      to: search ? `${to}?${new URLSearchParams(search)}` : to,
+      ...(key && { keys: `g ${key}` }),
+    })),
     ...(slug
       ? projectViews.map(({ path, label, icon }) => ({
           id: `view ${path}`,
@@ -112,9 +120,10 @@ function usePageLinks(): PaletteItem[] {
           to: projectAddress(slug, path),
         }))
       : []),
-    ...projects.map(({ id, slug, name, key }) => ({
+    ...projects.map(({ id, slug, name, key, color }) => ({
       id,
       label: name,
+      color,
       icon: destinations.find(({ to }) => to === '/projects')?.icon ?? CircleDot,
       note: key,
       to: projectAddress(slug),

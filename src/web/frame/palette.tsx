@@ -115,11 +115,14 @@ const Options = ({ groups, typed, onChoose }: OptionsProps) => (
 
 const searchOf = (to: string): Record<string, string> => Object.fromEntries(new URLSearchParams(to.split('?')[1]))
 
+function ItemIcon({ item: { icon: Icon, color } }: { item: PaletteItem }) {
+  return color ? <span className={`pdot ${color}`} /> : <Icon className="i" aria-hidden />
+}
+
 function Option({ item, typed, onChoose }: { item: PaletteItem; typed: string; onChoose(item: PaletteItem): void }) {
-  const Icon = item.icon
   return (
     <Autocomplete.Item className="opt" value={item} onClick={() => onChoose(item)}>
-      {item.status ? <StatusGlyph status={item.status} /> : <Icon className="i" aria-hidden />}
+      {item.status ? <StatusGlyph status={item.status} /> : <ItemIcon item={item} />}
       <span className="cut grow">
         {item.key && <span className="soft">{item.key} </span>}
         <Marked text={item.label} part={typed} />

@@ -1,12 +1,15 @@
 /** The frame of a phone: a head that names the page, a bar of five tabs, and behind "More" everything else. */
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { ChevronLeft, Ellipsis, FolderKanban, Menu as MenuIcon, Search, SquareKanban } from 'lucide-react'
 import { Suspense, useState } from 'react'
+import { inboxCountQuery } from '../account/session.ts'
 import { Mark } from '../components/glyphs.tsx'
 import { lazy } from '../lib/lazy.ts'
 import { words } from '../words.ts'
 import { useBreadcrumbs, useDestinations, useProjectSlug } from './current-page.ts'
 import { projectAddress } from './destinations.ts'
+import { FavouriteStar } from './favourite-star.tsx'
 import { openPalette } from './overlays.ts'
 
 const More = lazy(async () => ({ default: (await import('./more-sheet.tsx')).MoreSheet }))
@@ -28,6 +31,7 @@ export function PhoneHead() {
         <Mark />
       )}
       <b className="cut grow">{shown?.label ?? 'Tutti'}</b>
+      <FavouriteStar />
       <button type="button" className="ib" aria-label={words.search} onClick={openPalette}>
         <Search className="i s20" aria-hidden />
       </button>
@@ -43,6 +47,12 @@ export function PhoneHead() {
   )
 }
 
+/** The number of notifications that need the reader. */
+function InboxBadge() {
+  const { needs = 0 } = useQuery(inboxCountQuery).data ?? {}
+  return needs > 0 && <span className="tabn">{needs > 99 ? '99+' : needs}</span>
+}
+
 const tabs = new Set(['/inbox', '/now'])
 
 export function TabBar() {
@@ -55,7 +65,10 @@ export function TabBar() {
         .filter(({ to }) => tabs.has(to))
         .map(({ to, label, icon: Icon }) => (
           <Link key={to} to={to}>
-            <Icon className="i s20" aria-hidden />
+            <span className="tabi">
+              <Icon className="i s20" aria-hidden />
+              {to === '/inbox' && <InboxBadge />}
+            </span>
             {label}
           </Link>
         ))}

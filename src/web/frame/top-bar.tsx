@@ -1,8 +1,6 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useRouteContext } from '@tanstack/react-router'
-import { ChevronDown, ChevronRight, CircleQuestionMark, Moon, Search, Sun, SunMoon } from 'lucide-react'
+import { ChevronRight, CircleQuestionMark, Moon, Search, Sparkles, Sun, SunMoon } from 'lucide-react'
 import { Fragment, useState } from 'react'
-import { teamsQuery } from '../account/session.ts'
 import { nextTheme, storedTheme, storeTheme, type Theme } from '../account/theme.ts'
 import { accounts, ok } from '../api.ts'
 import { Avatar } from '../components/avatar.tsx'
@@ -15,7 +13,9 @@ import { clearDevice } from '../service-worker.ts'
 import { keyLabels } from '../shortcuts.ts'
 import { words } from '../words.ts'
 import { useBreadcrumbs, useDestinations } from './current-page.ts'
+import { FavouriteStar } from './favourite-star.tsx'
 import { openPalette, openShortcutList } from './overlays.ts'
+import { TeamMenu } from './team-menu.tsx'
 
 export const TopBar = () => (
   <header className="top">
@@ -23,8 +23,9 @@ export const TopBar = () => (
       <Mark />
       <Wordmark />
     </Link>
-    <TeamSwitch />
+    <TeamMenu />
     <Crumbs />
+    <FavouriteStar />
     <span className="grow" />
     <button type="button" className="find" title={words.find} onClick={openPalette}>
       <Search className="i" aria-hidden />
@@ -37,6 +38,7 @@ export const TopBar = () => (
     </button>
     <PresentParties />
     <HelpMenu />
+    <AssistantLink />
     <ThemeSwitch />
     <AccountMenu />
   </header>
@@ -94,24 +96,12 @@ const Faces = ({ of }: { of: ReturnType<typeof usePresence> }) => (
   </>
 )
 
-export function TeamSwitch() {
-  const { team } = useRouteContext({ from: '/inside' })
-  const teams = useQuery(teamsQuery).data ?? []
-  const navigate = useNavigate()
-  const name = teams.find(({ id }) => id === team.id)?.name ?? ''
-  return (
-    <LazyMenu
-      trigger={
-        <button type="button" className="btn quiet small team" aria-label={words.switchTeam(name)}>
-          <span className="cut">{name}</span>
-          <ChevronDown className="i s12" aria-hidden />
-        </button>
-      }
-      entries={teams.map(({ slug, name, id }) => ({ value: slug, label: name, chosen: id === team.id }))}
-      onChoose={(slug) => void navigate({ to: '/projects', search: { team: slug } })}
-    />
-  )
-}
+/** Leads to the assistant. */
+export const AssistantLink = () => (
+  <Link className="ib" to="/assistant" aria-label={words.askAssistant} title={words.askAssistant}>
+    <Sparkles className="i" aria-hidden />
+  </Link>
+)
 
 export function HelpMenu() {
   const navigate = useNavigate()

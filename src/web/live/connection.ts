@@ -3,6 +3,7 @@
  * `queriesByKind` is the only place that says which queries show which kind.
  */
 import { kindInfo, recordNames } from '../../records/names.ts'
+import { meQuery } from '../account/session.ts'
 import { hub, ok } from '../api.ts'
 import { createStore } from '../lib/store.ts'
 import { queryClient } from '../query-client.ts'
@@ -58,7 +59,7 @@ const queriesByKind: Record<string, readonly string[]> = {
 
 /** Reloads the queries that events made stale: at most a few times a second, and only those on screen. */
 const stale = new InvalidationQueue(
-  (key) => void queryClient.invalidateQueries({ queryKey: [key] }),
+  (key) => void queryClient.invalidateQueries({ queryKey: key.split('/') }),
   () => queryClient.isMutating() > 0,
 )
 
@@ -77,6 +78,10 @@ function handleEvent({ type, kind, subjectId, data }: EventSummary): void {
   const version = ofFields.has(type) ? Number(data?.version) : Number.NaN
   const isNews = () => !(version <= lastWrittenVersion(subjectId ?? ''))
   for (const key of queriesByKind[kind ?? ''] ?? []) stale.add(key, byFields.has(key) ? isNews : undefined)
+  if (queryClient.getQueryData(meQuery.queryKey)?.preferences.favourites?.includes(subjectId ?? ''))
+    stale.add('favourites')
+  // The sidebar shows how many records the open project has.
+  if (/\.(created|deleted|restored)$/.test(type)) stale.add('projects/one')
   // Feeds, the home page, the lanes and a replay show everything that happens.
   for (const key of ['newest', 'home', 'now', 'session']) stale.add(key)
 }

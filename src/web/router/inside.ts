@@ -20,7 +20,7 @@ export const rootRoute = createRootRouteWithContext<{ queries: typeof queryClien
 })
 
 /** Queries that do not depend on the team. */
-const ofUser = new Set<unknown>(['me', 'teams', 'current team'])
+const ofUser = new Set<unknown>(['me', 'teams', 'current team', 'favourites'])
 
 /** All pages of a signed-in user. `?team=` stays on every link, so that each tab keeps its own team. */
 export const signedInRoute = createRoute({

@@ -23,7 +23,7 @@ export function AgentPage() {
   const change = useChangeAgent(agent)
   const held = useQuery(heldTasksQuery(agent.id)).data ?? []
   const tasks = [...held, ...agent.openTasks.filter(({ id }) => !held.some((task) => task.id === id))]
-  useCrumbs({ label: words.agents, to: '/agents' }, { label: agent.name })
+  useCrumbs({ label: words.agents, to: '/agents' }, { label: agent.name, record: agent.id })
   return (
     <div className="scroll">
       <div className="page stack s5">

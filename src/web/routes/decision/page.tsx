@@ -36,7 +36,7 @@ function Body({ decision }: { decision: DecisionDetail }) {
   const navigate = useNavigate()
   const [shown, setShown] = useState<'edit' | 'supersede'>()
   const { can } = decision
-  useCrumbs({ label: words.decisions, to: '/decisions' }, { label: decision.title })
+  useCrumbs({ label: words.decisions, to: '/decisions' }, { label: decision.title, record: decision.id })
   return (
     <section className="panel whole" aria-label={decision.title}>
       <div className="body">

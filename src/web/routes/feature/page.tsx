@@ -64,7 +64,7 @@ export function FeaturePage() {
   useCrumbs(
     { label: name, to: `/projects/${slug}` },
     { label: words.features, to: `/projects/${slug}/features` },
-    { label: feature.title },
+    { label: feature.title, record: feature.id },
   )
   useStatusBarLeft(keysHere)
   useKey('e', () => addEvidence?.(), { label: words.keys.evidence })

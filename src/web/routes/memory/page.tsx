@@ -26,7 +26,7 @@ export function MemoryPage() {
   const title = memory.title ?? memory.content.slice(0, 80)
   const may = memory.can?.update === true
   const { error } = change
-  useCrumbs({ label: words.memories, to: '/memories' }, { label: title })
+  useCrumbs({ label: words.memories, to: '/memories' }, { label: title, record: memory.id })
   return (
     <section className="panel whole" aria-label={title}>
       <div className="body">

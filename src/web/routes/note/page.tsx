@@ -45,7 +45,7 @@ function Body({ note }: { note: NoteRead }) {
   const [isWriting, setWriting] = useState(may && (edit === true || hasTextDraft(userId, noteDraftName(note.id))))
   useKey('e', () => may && setWriting(true))
   useStatusBarLeft(keys)
-  useCrumbs({ label: words.notes, to: '/notes' }, { label: note.title })
+  useCrumbs({ label: words.notes, to: '/notes' }, { label: note.title, record: note.id })
   const follow = useCallback((path: string) => void navigate({ to: path }), [navigate])
   const refused = change.error
   return (

@@ -151,7 +151,7 @@ function usePlanCrumbs(
   useCrumbs(
     { label: name, to: home },
     { label: words.plan, ...(named && { to: `${home}/plan` }) },
-    ...(named ? [{ label: named.title }] : []),
+    ...(named ? [{ label: named.title, record: named.id }] : []),
   )
 }
 

@@ -10,6 +10,7 @@ import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { words as common } from '../../words.ts'
 import { workspacesQuery } from '../team/queries.ts'
+import { ColorPicker } from './color-picker.tsx'
 import { MoveProject } from './move.tsx'
 import { useProjectChange } from './queries.ts'
 import { words } from './words.ts'
@@ -29,6 +30,8 @@ export default function Dialogs({ asked, ...props }: Props & { asked: ProjectDia
 function Settings({ project, onClose }: Props) {
   const [name, setName] = useState(project.name)
   const [description, setDescription] = useState(project.description ?? '')
+  const [key, setKey] = useState(project.key)
+  const [color, setColor] = useState(project.color)
   const { mutate, error, isPending } = useProjectChange(project)
   const remove = useProjectRemoval(project)
   return (
@@ -37,10 +40,26 @@ function Settings({ project, onClose }: Props) {
         className="stack s4"
         onSubmit={(event) => {
           event.preventDefault()
-          mutate({ update: { name: name.trim(), description: description.trim() || null } }, { onSuccess: onClose })
+          const update = {
+            name: name.trim(),
+            description: description.trim() || null,
+            color,
+            ...(key !== project.key && { key }),
+          }
+          mutate({ update }, { onSuccess: onClose })
         }}
       >
         <Field label={words.edit.name} required maxLength={100} value={name} onText={setName} />
+        <Field
+          label={words.edit.key}
+          required
+          pattern="[A-Z]{2,6}"
+          hint={key === project.key ? undefined : words.edit.keyText}
+          maxLength={6}
+          value={key}
+          onText={(text) => setKey(text.toUpperCase())}
+        />
+        <ColorPicker color={color} onChoose={setColor} />
         <TextArea
           label={words.edit.description}
           rows={3}

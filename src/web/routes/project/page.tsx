@@ -1,16 +1,14 @@
 /** A project at a glance: progress, epics, gates, decisions, activity, and the brief that agents receive. */
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { Settings2, Share2, Star } from 'lucide-react'
+import { Settings2, Share2 } from 'lucide-react'
 import { Suspense, useState } from 'react'
 import type { ProjectDetail } from '../../../features/projects/schema.ts'
-import { useFavourites } from '../../account/favourites.ts'
 import { BurnUpChart, forecast } from '../../components/chart/burn-up-chart.tsx'
 import { LoadStatus } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { day } from '../../lib/times.ts'
-import { words as common } from '../../words.ts'
 import { AgentView } from './agent-view.tsx'
 import type { ProjectDialog } from './dialogs.tsx'
 import { progressQuery, projectQuery } from './queries.ts'
@@ -27,18 +25,20 @@ export function ProjectPage() {
   const [asked, setAsked] = useState<ProjectDialog>()
   const [days, setDays] = useState(56)
   const progress = useQuery(progressQuery(slug, days))
-  useCrumbs({ label: project.name })
+  useCrumbs({ label: project.name, record: project.id })
   const may = project.can?.write === true
   return (
     <div className="scroll">
       <div className="page wide ph stack s4">
         <header className="row wide">
           <div className="grow">
-            <h1 className="h1">{project.name}</h1>
+            <h1 className="h1 row">
+              <span className={`pdot ${project.color}`} />
+              {project.name}
+            </h1>
             {project.description && <p className="soft">{project.description}</p>}
             {project.status === 'archived' && <p className="warn">{words.archived}</p>}
           </div>
-          <Favourite id={project.id} />
           {project.can?.share === true && (
             <button type="button" className="btn" onClick={() => setAsked('share')}>
               <Share2 className="i s14" aria-hidden />
@@ -74,23 +74,6 @@ export function ProjectPage() {
         </Suspense>
       )}
     </div>
-  )
-}
-
-/** Shows the project first in the sidebar. */
-function Favourite({ id }: { id: string }) {
-  const { ids, toggle } = useFavourites()
-  return (
-    <button
-      type="button"
-      className="ib star"
-      aria-pressed={ids.includes(id)}
-      aria-label={common.favourite}
-      title={common.favourite}
-      onClick={() => toggle(id)}
-    >
-      <Star className="i" aria-hidden />
-    </button>
   )
 }
 

@@ -90,13 +90,15 @@ interface ListedProject {
   slug: string
   key: string
   name: string
+  color: string
   description: string | null
   stats?: Pick<ProjectWork, Counted> | undefined
 }
 
-function Row({ project: { slug, key, name, description, stats } }: { project: ListedProject }) {
+function Row({ project: { slug, key, name, color, description, stats } }: { project: ListedProject }) {
   return (
     <Link className="recrow prow" to="/projects/$slug" params={{ slug }}>
+      <span className={`pdot ${color}`} />
       <span className="pkey soft t12">{key}</span>
       <span className="grow stack s1">
         <b className="b5 cut">{name}</b>

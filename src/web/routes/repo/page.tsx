@@ -22,7 +22,7 @@ export function RepoPage() {
   const sync = useSyncRepository(repo.id)
   const [isRemoving, setRemoving] = useState(false)
   const name = `${repo.owner}/${repo.name}`
-  useCrumbs({ label: words.team, to: '/team' }, { label: name })
+  useCrumbs({ label: words.team, to: '/team' }, { label: name, record: repo.id })
   return (
     <section className="panel whole" aria-label={name}>
       <div className="body">

@@ -48,7 +48,7 @@ export function SessionPage() {
   const replaying = useReplay(timeline)
   const scale = useMemo(() => timeScale(timeline, lastAt(timeline)), [timeline])
   const title = timeline.own ? (session?.goals[0] ?? words.noGoal) : words.ofOther
-  useCrumbs({ label: words.sessions, to: '/sessions' }, { label: title })
+  useCrumbs({ label: words.sessions, to: '/sessions' }, { label: title, record: timeline.id })
   useStatusBarLeft(footKeys)
   useReplayKeys(timeline, replaying)
   return (

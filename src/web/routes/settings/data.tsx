@@ -11,6 +11,7 @@ import { useRemoval } from '../../components/form/removal.tsx'
 import { RowButton } from '../../components/form/row-button.tsx'
 import { Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
+import { saveFile } from '../../lib/save-file.ts'
 import { ago } from '../../lib/times.ts'
 import { ItemLine, ItemList, SettingsSheet } from './parts.tsx'
 import { devicesQuery, useSettingsChange } from './queries.ts'
@@ -24,18 +25,11 @@ export const Settings = () => (
   </SettingsSheet>
 )
 
-/** Saves a file under this name, as a click on a link would. */
-function save(file: Blob, name: string): void {
-  const address = URL.createObjectURL(file)
-  Object.assign(document.createElement('a'), { href: address, download: name }).click()
-  URL.revokeObjectURL(address)
-}
-
 function Export() {
   const { team } = useRouteContext({ from: '/inside' })
   const load = useMutation({
     mutationFn: () => readFile('/api/sync/export?format=ndjson'),
-    onSuccess: (file) => save(file, `${team.slug}.ndjson`),
+    onSuccess: (file) => saveFile(file, `${team.slug}.ndjson`),
   })
   return (
     <Section title={w.export}>

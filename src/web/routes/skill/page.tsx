@@ -41,7 +41,7 @@ function Body({ skill }: { skill: SkillDetail }) {
   const navigate = useNavigate()
   const [isWriting, setWriting] = useState(false)
   const may = skill.can.update === true
-  useCrumbs({ label: words.skills, to: '/skills' }, { label: skill.name })
+  useCrumbs({ label: words.skills, to: '/skills' }, { label: skill.name, record: skill.id })
   useKey('e', () => may && setWriting(true), may ? { label: words.keys.edit } : {})
   useStatusBarLeft(may ? keys : null)
   const removed = () => {

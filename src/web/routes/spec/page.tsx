@@ -36,7 +36,7 @@ function Body({ spec }: { spec: SpecDetail }) {
   const set = useSetStatusBar()
   const [isWriting, setWriting] = useState(false)
   const may = spec.can.update === true
-  useCrumbs({ label: words.specs, to: '/specs' }, { label: spec.title })
+  useCrumbs({ label: words.specs, to: '/specs' }, { label: spec.title, record: spec.id })
   useKey('e', () => may && setWriting(true), may ? { label: words.keys.edit } : {})
   useStatusBarLeft(may ? keys : null)
   const save = (patch: Omit<Parameters<typeof revise.mutate>[0], 'base'>) =>

@@ -19,7 +19,7 @@ export function TaskPage() {
   useCrumbs(
     { label: name, to: `/projects/${slug}` },
     { label: words.tasks, to: `/projects/${slug}/tasks` },
-    { label: task.key },
+    { label: task.key, record: task.id },
   )
   const copy = async (text: string) => {
     await copyText(text)
