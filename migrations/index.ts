@@ -76,6 +76,7 @@ import m73 from './0073_changes.sql' with { type: 'text' }
 import m74 from './0074_pending_uploads.sql' with { type: 'text' }
 import m75 from './0075_notification_rules.sql' with { type: 'text' }
 import m76 from './0076_project_colors.sql' with { type: 'text' }
+import m77 from './0077_change_jobs.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -154,4 +155,5 @@ export const migrations: Migration[] = [
   { id: '0074_pending_uploads', sql: m74 },
   { id: '0075_notification_rules', sql: m75 },
   { id: '0076_project_colors', sql: m76 },
+  { id: '0077_change_jobs', sql: m77 },
 ]

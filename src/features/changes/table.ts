@@ -1,6 +1,23 @@
-import { boolean, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
+import { boolean, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
+import type { CredentialKind } from '../../auth/actor.ts'
 import { instant, json } from '../../db/columns.ts'
+import type { ChangeMany } from '../tasks/many/many-schema.ts'
+import type { BatchNotices } from '../tasks/many/notices.ts'
 import type { Fields, Outcome } from './fields.ts'
+
+/** What the job does, and for whom. */
+interface BatchRequest {
+  change: Omit<ChangeMany['change'], 'comment'>
+  credential: CredentialKind
+  /** The name of the person, for notifications. */
+  name: string
+}
+
+interface BatchProblem {
+  /** The id of the task. */
+  id: string
+  detail: string
+}
 
 /**
  * One call of a person that changed tasks, so that they can undo it. Rows are removed after an hour. Neither table has
@@ -21,6 +38,17 @@ export const changes = pgTable(
     createdAt: instant().notNull(),
     expiresAt: instant().notNull(),
     undoneAt: instant(),
+    /** The rest belongs to a change of all tasks that match: what a job does, and how far it is. */
+    request: json<BatchRequest>(),
+    /** The tasks that matched when the change was requested; the job goes through them in this order. */
+    targets: uuid().array(),
+    done: integer().notNull().default(0),
+    refused: integer().notNull().default(0),
+    /** The first tasks that were refused. */
+    problems: json<BatchProblem[]>(),
+    notices: json<BatchNotices>(),
+    /** Why it stopped before its end. */
+    stoppedBecause: text(),
   },
   (t) => [index('changes_user').on(t.userId, t.createdAt, t.id)],
 )
