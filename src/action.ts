@@ -3,7 +3,7 @@ import { requireWithinLimit } from './auth/limit.ts'
 import { authorize, type Rule } from './auth/policy.ts'
 import { newId } from './db/columns.ts'
 import { DbError } from './db/driver.ts'
-import { drizzleTx } from './db/session.ts'
+import { deferStatement, drizzleTx } from './db/session.ts'
 import { AppError } from './errors.ts'
 import { toEventActor } from './events/actor.ts'
 import type { EventSubject } from './events/emit.ts'
@@ -98,6 +98,29 @@ export function flow<I, O>(
     return work({ ...ctx, idempotencyKey: undefined }, input, ctx)
   }
   return attach(run, id, 'write', rule, hints)
+}
+
+/**
+ * Runs a part of a write that may be refused. If it throws an AppError, only what this part did is undone, and the
+ * write can continue. After any other error the transaction ends.
+ */
+export async function attempt<T>({ db, unit, change }: Ctx, work: () => Promise<T>): Promise<T> {
+  if (!unit) throw new Error('attempt outside a write')
+  const { events, jobs } = unit
+  const before = { events: events.length, jobs: jobs.length, recorded: change?.recorded === true }
+  deferStatement(db, 'savepoint attempt')
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    deferStatement(db, 'rollback to savepoint attempt')
+    events.length = before.events
+    jobs.length = before.jobs
+    if (change) change.recorded = before.recorded
+    throw error
+  } finally {
+    deferStatement(db, 'release savepoint attempt')
+  }
 }
 
 /** Serialization failure and deadlock: the transaction that lost starts again. */

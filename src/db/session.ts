@@ -240,6 +240,13 @@ export function prepareDeferred(
   }
 }
 
+/** Runs a statement without parameters inside a transaction, such as a savepoint, together with the next one. */
+export function deferStatement(db: Db, text: string): void {
+  const on = connectionOf(db)
+  if (!isTransaction(on)) throw new Error('a deferred statement outside a write')
+  on.defer({ text, params: [] })
+}
+
 const isTransaction = (on: Queryable): on is Transaction => 'defer' in on
 
 /** The rows of a query over columns that a generic function is given: drizzle cannot derive their types. */

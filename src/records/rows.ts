@@ -24,14 +24,16 @@ export async function updateVersioned<T extends Versioned, R extends { id: strin
       .returning(columns as never),
   )
   if (after) return after
-  throw new AppError(
+  throw overtaken(what, await again())
+}
+
+/** The error of the second of two writers; `current` is the record as the first one left it. */
+export const overtaken = (what: string, current: object): AppError =>
+  new AppError(
     'version_mismatch',
     `Someone else changed ${what} at the same time. Read it again and repeat your change.`,
-    {
-      current: await again(),
-    },
+    { current },
   )
-}
 
 /** A deleted record can be restored for this long; then it is purged. */
 export const RESTORE_DAYS = 30

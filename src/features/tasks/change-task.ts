@@ -1,17 +1,23 @@
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
+import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
 import { throwIfRefused } from '../../auth/policy.ts'
-import { updateVersioned } from '../../records/rows.ts'
+import { anyRights, rightsOf } from '../../auth/rights.ts'
+import { and } from '../../db/conditions.ts'
+import { prepareForms } from '../../db/session.ts'
+import { overtaken } from '../../records/rows.ts'
 import { isClosed, type Status } from '../../records/task-states.ts'
 import { currentUserOrAgent, isSameUserOrAgent, type KnownUserOrAgent } from '../agents/users-and-agents.ts'
 import { notify } from '../notifications/service.ts'
+import { projects as projectTable } from '../projects/table.ts'
 import { acceptanceRefusal, openCriteria } from './acceptance/acceptance.ts'
 import { findBlockedAgain, unblockTasks } from './dependencies/dependencies.ts'
 import { lockNeighbours } from './dependencies/neighbours.ts'
 import { type TaskChange, taskChanged } from './hooks.ts'
 import { noLease } from './leases/leases.ts'
 import { assignedBy } from './leases/reasons.ts'
-import { type FoundTask, findTask } from './rows.ts'
+import { addNotice, type BatchNotices } from './many/notices.ts'
+import { type FoundTask, findTask, type TaskRow, taskColumns, toTask } from './rows.ts'
 import type { Task, TaskChanged } from './schema.ts'
 import { tasks } from './table.ts'
 
@@ -34,18 +40,55 @@ export async function lockForChange(
     await lockNeighbours(ctx, eq(tasks.id, before.id), [...(blockers ?? []), ...(parentId ? [parentId] : [])])
 }
 
+type Settable = PgUpdateSetSource<typeof tasks>
+/** The columns that a change sets: those that get a value, and those that become null. */
+interface ChangedColumns {
+  values: string[]
+  nulls: string[]
+}
+
+/** Changes a task and returns it in one statement. It changes nothing if the task is at another version. */
+const updateReturning = prepareForms((db, { values, nulls }: ChangedColumns) =>
+  db
+    .update(tasks)
+    .set({
+      ...Object.fromEntries(values.map((name) => [name, sql.placeholder(`new_${name}`)])),
+      ...Object.fromEntries(nulls.map((name) => [name, null])),
+      version: sql`${tasks.version} + 1`,
+    } as Settable)
+    .from(projectTable)
+    .where(
+      and(
+        eq(projectTable.id, tasks.projectId),
+        eq(tasks.id, sql.placeholder('id')),
+        eq(tasks.version, sql.placeholder('version')),
+      ),
+    )
+    .returning(taskColumns(anyRights)),
+)
+
+/** Returns the changed task; undefined if someone else changed it since it was read. */
+async function updateTaskRow(
+  ctx: Ctx,
+  { id, version }: Pick<Task, 'id' | 'version'>,
+  set: Change,
+): Promise<Task | undefined> {
+  const given = Object.entries({ ...set, updatedAt: ctx.now }).filter(([, value]) => value !== undefined)
+  const names = (isNone: boolean) => given.flatMap(([name, value]) => ((value === null) === isNone ? name : [])).sort()
+  const values = Object.fromEntries(given.map(([name, value]) => [`new_${name}`, value]))
+  const [row] = await updateReturning(
+    ctx.db,
+    { values: names(false), nulls: names(true) },
+    { ...values, id, version, ...rightsOf(ctx.actor) },
+  )
+  return row && toTask(row as TaskRow, ctx.now)
+}
+
 /** Writes a change and returns the changed task. */
 export async function storeTask(ctx: Ctx, before: Task, set: Change): Promise<Task> {
-  const columns = { id: tasks.id, version: tasks.version }
-  const again = () => findTask(ctx, before.id)
-  await updateVersioned(ctx, tasks, {
-    columns,
-    before: { id: before.id, version: before.version },
-    set,
-    what: before.key,
-    again,
-  })
-  return again()
+  const changed = await updateTaskRow(ctx, before, set)
+  if (!changed) throw overtaken(before.key, await findTask(ctx, before.id))
+  return changed
 }
 
 /**
@@ -90,10 +133,10 @@ export async function findConsequences(
   ctx: Ctx,
   { task: before, lastCheckpoint }: FoundTask,
   after: Task,
-  blockers?: TaskChange['blockers'],
+  { blockers, notices }: { blockers?: TaskChange['blockers']; notices?: BatchNotices } = {},
 ): Promise<Pick<TaskChanged, 'freed' | 'blocked'>> {
   const [was, is] = [isClosed(before.status), isClosed(after.status)]
-  const freed = !was && is ? await unblockTasks(ctx, [after.id], after.key) : []
+  const freed = !was && is ? await unblockTasks(ctx, [after.id], after.key, notices) : []
   await taskChanged.call(ctx, { before, after, blockers, lastCheckpoint, freed })
   return {
     freed: freed.map(({ from: _, ...task }) => task),
@@ -107,9 +150,15 @@ export const stillOpen = ({ status, acceptance }: Task): Pick<TaskChanged, 'open
   return open.length > 0 ? { openCriteria: open } : {}
 }
 
-/** Notifies a person to whom someone else assigned the task. */
-export async function notifyAssignee(ctx: Ctx, task: Task, assignee: KnownUserOrAgent | undefined): Promise<void> {
+/** Notifies a person to whom someone else assigned the task; with `notices` at the end of the batch. */
+export async function notifyAssignee(
+  ctx: Ctx,
+  task: Task,
+  assignee: KnownUserOrAgent | undefined,
+  notices?: BatchNotices,
+): Promise<void> {
   if (assignee?.type !== 'user' || assignee.id === ctx.actor.userId) return
+  if (notices) return addNotice(notices, assignee.id, 'assigned', task)
   const { name } = currentUserOrAgent(ctx)
   await notify(ctx, {
     userId: assignee.id,

@@ -75,7 +75,10 @@ export const checkpointFor = (ctx: Ctx, { project, lastCheckpoint }: FoundTask):
 
 /** Finds a task, and throws if the caller may not perform this action on it. */
 export async function findPermitted(ctx: Ctx, ref: string, action: TaskAction): Promise<FoundTask> {
-  const found = await findWithProject(ctx, ref)
+  return requirePermitted(ctx, await findWithProject(ctx, ref), action)
+}
+
+export function requirePermitted(ctx: Ctx, found: FoundTask, action: TaskAction): FoundTask {
   throwIfRefused(refusals[action](ctx, found))
   return found
 }

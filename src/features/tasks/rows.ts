@@ -88,7 +88,7 @@ const taskItemColumns = (rights: Rights) => ({
   leaseSeenAt: tasks.leaseSeenAt,
   leaseExpiresAt: tasks.leaseExpiresAt,
 })
-const taskColumns = (rights: Rights) => ({
+export const taskColumns = (rights: Rights) => ({
   ...taskItemColumns(rights),
   description: tasks.description,
   acceptance: tasks.acceptance,
@@ -134,6 +134,7 @@ export const selectFound = ({ db, actor }: Ctx) =>
     .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
     .$dynamic()
 type Row = Awaited<ReturnType<typeof selectFound>>[number]
+export type TaskRow = Row['task']
 
 const byId = prepare((db) =>
   db
@@ -261,7 +262,7 @@ function leaseOf(row: ItemRow, now: string): Lease | null {
   }
 }
 
-const toTask = (row: Row['task'], now: string): Task => ({
+export const toTask = (row: TaskRow, now: string): Task => ({
   ...toItem(row, now),
   description: row.description,
   acceptance: row.acceptance as Acceptance[],

@@ -24,8 +24,9 @@ import { findBlockers, relateTasks, setBlockers, visibleBlockers } from './depen
 import { lockNeighbours } from './dependencies/neighbours.ts'
 import { taskCompleted, taskCreated, taskUpdated } from './events.ts'
 import { filesNamed } from './hooks.ts'
+import type { BatchNotices } from './many/notices.ts'
 import { checkPlace, findPlanningProject, positionAfter, takeNumbers } from './places.ts'
-import { blockedRefusal, findPermitted, taskWriteRule } from './refusals.ts'
+import { blockedRefusal, findPermitted, requirePermitted, taskWriteRule } from './refusals.ts'
 import { type FoundTask, findTask, HIDDEN, taskEvent } from './rows.ts'
 import type { Task, TaskChanged, TaskCreate, TaskPatch } from './schema.ts'
 import { tasks } from './table.ts'
@@ -103,13 +104,15 @@ export const update = write(
   taskWriteRule,
   async (
     ctx,
-    { ref, comment: said, asks, evidence, dependencyId, former, ...patch }: TaskPatch & { ref: string } & Internal,
+    { ref, comment: said, asks, evidence, ...given }: TaskPatch & { ref: string } & Internal,
   ): Promise<TaskChanged> => {
+    const { dependencyId, former, known, notices, ...patch } = given
     const isChange = (said ?? evidence) === undefined || Object.keys(patch).length > 0
-    const found = await findPermitted(ctx, ref, isChange || evidence ? 'update' : 'comment')
+    const action = isChange || evidence ? 'update' : 'comment'
+    const found = known ? requirePermitted(ctx, known, action) : await findPermitted(ctx, ref, action)
     checkVersion(ctx, found.task)
     const changed = isChange
-      ? await applyPatch(ctx, found, patch, { dependencyId, former })
+      ? await applyPatch(ctx, found, patch, { dependencyId, former, notices })
       : { ...found.task, ...stillOpen(found.task), freed: [], blocked: [] }
     if (evidence) await addEvidence(ctx, changed, evidence)
     if (said !== undefined) await addComment(ctx, { ref: found.task.id, body: said, asks })
@@ -124,13 +127,17 @@ interface Internal {
   dependencyId?: string
   /** With an undo. */
   former?: FormerColumns
+  /** The task, as the same transaction has just read it. */
+  known?: FoundTask
+  /** Collects the notifications of a batch. */
+  notices?: BatchNotices
 }
 
 async function applyPatch(
   ctx: Ctx,
   found: FoundTask,
   { keepTicks, ...patch }: Omit<TaskPatch, 'comment' | 'asks' | 'evidence'>,
-  { dependencyId, former }: Internal,
+  { dependencyId, former, notices }: Internal,
 ): Promise<TaskChanged> {
   const { task: before, project } = found
   if (patch.storyId || patch.parentId) await lockProject(ctx, before.projectId)
@@ -179,11 +186,11 @@ async function applyPatch(
     ctx.emit(taskCompleted, taskEvent(changed, history, before))
   else ctx.emit(taskUpdated, taskEvent(changed, { ...history, ...(cleared.length > 0 && { cleared }) }, before))
   if (assignee && !(before.assignee && isSameUserOrAgent(before.assignee, assignee)))
-    await notifyAssignee(ctx, changed, assignee)
+    await notifyAssignee(ctx, changed, assignee, notices)
   return {
     ...changed,
     ...stillOpen(changed),
-    ...(await findConsequences(ctx, found, changed, tied)),
+    ...(await findConsequences(ctx, found, changed, { blockers: tied, notices })),
   }
 }
 

@@ -13,6 +13,7 @@ import { readersOf } from '../../projects/readers.ts'
 import { visibleTo as projectVisibleTo } from '../../projects/rows.ts'
 import { projects } from '../../projects/table.ts'
 import { taskFreed, taskRelated, taskUnrelated } from '../events.ts'
+import { addNotice, type BatchNotices } from '../many/notices.ts'
 import { findPermitted, taskWriteRule } from '../refusals.ts'
 import {
   findTask,
@@ -180,7 +181,12 @@ export async function findBlockedAgain(ctx: Ctx, id: string): Promise<NamedTask[
  * Call after these tasks were closed or deleted. Tasks without other blockers can be started now: those in the state
  * `blocked` return to `todo`, and their assignees are notified. Returns the tasks that the caller sees.
  */
-export async function unblockTasks(ctx: Ctx, ids: readonly string[], by: string): Promise<Freed[]> {
+export async function unblockTasks(
+  ctx: Ctx,
+  ids: readonly string[],
+  by: string,
+  notices?: BatchNotices,
+): Promise<Freed[]> {
   // Two callers may close the last two blockers at once: the lock makes the second see the change of the first.
   const waiting = await ctx.db
     .select({ id: tasks.id })
@@ -199,10 +205,11 @@ export async function unblockTasks(ctx: Ctx, ids: readonly string[], by: string)
     .where(and(anyOf(tasks.id, idList(freed.map(({ id }) => id))), eq(tasks.status, 'blocked')))
   for (const task of freed) {
     const stopped = task.status === 'blocked'
-    const freer = from?.id === task.projectId ? { by } : {}
-    ctx.emit(taskFreed, taskEvent(stopped ? { ...task, status: 'todo', version: task.version + 1 } : task, freer))
+    const data = from?.id === task.projectId ? { by } : {}
+    ctx.emit(taskFreed, taskEvent(stopped ? { ...task, status: 'todo', version: task.version + 1 } : task, data))
   }
-  await notifyAssignees(ctx, freed, (task) => (isMentionableIn(task, from) ? by : 'The last task before it'))
+  const freer = (task: TaskItem) => (isMentionableIn(task, from) ? by : 'The last task before it')
+  await notifyAssignees(ctx, freed, freer, notices)
   const shown = await selectItems(ctx)
     .where(and(anyOf(tasks.id, idList(freed.map(({ id }) => id))), visibleTo(rightsOf(ctx.actor))))
     .orderBy(tasks.number)
@@ -232,21 +239,29 @@ const isMentionableIn = ({ projectId }: Pick<TaskItem, 'projectId'>, other: Proj
   other !== undefined && (other.id === projectId || other.visibility !== 'private')
 
 /** Notifies the assignees who can still see the project. */
-async function notifyAssignees(ctx: Ctx, freed: readonly TaskItem[], by: (task: TaskItem) => string): Promise<void> {
+async function notifyAssignees(
+  ctx: Ctx,
+  freed: readonly TaskItem[],
+  by: (task: TaskItem) => string,
+  notices?: BatchNotices,
+): Promise<void> {
   const theirs = freed.filter(({ assignee }) => assignee?.type === 'user' && assignee.id !== ctx.actor.userId)
   for (const [projectId, list] of Map.groupBy(theirs, (task) => task.projectId)) {
     const people = [...new Set(list.map(({ assignee }) => assignee?.id as string))]
     const readers = new Set(await readersOf(ctx, projectId, people))
-    const notices = list
-      .filter(({ assignee }) => readers.has(assignee?.id as string))
-      .map((task) => ({
-        userId: task.assignee?.id as string,
-        reason: 'freed',
-        title: `${task.key} can be started`,
-        message: `${by(task)} no longer blocks it: ${task.title}`,
-        about: { kind: 'task' as const, id: task.id },
-      }))
-    await notify(ctx, ...notices)
+    const told = list.filter(({ assignee }) => readers.has(assignee?.id as string))
+    if (notices) for (const task of told) addNotice(notices, task.assignee?.id as string, 'freed', task)
+    else
+      await notify(
+        ctx,
+        ...told.map((task) => ({
+          userId: task.assignee?.id as string,
+          reason: 'freed',
+          title: `${task.key} can be started`,
+          message: `${by(task)} no longer blocks it: ${task.title}`,
+          about: { kind: 'task' as const, id: task.id },
+        })),
+      )
   }
 }
 

@@ -1,38 +1,100 @@
-import { type Ctx, flow } from '../../../action.ts'
+import { attempt, type Ctx, flow, write } from '../../../action.ts'
+import { rightsOf } from '../../../auth/rights.ts'
+import { anyOf, idList } from '../../../db/columns.ts'
+import { and } from '../../../db/conditions.ts'
 import { AppError } from '../../../errors.ts'
+import { isId } from '../../../records/reference.ts'
+import { currentUserOrAgent } from '../../agents/users-and-agents.ts'
 import { taskWriteRule } from '../refusals.ts'
+import { type FoundTask, selectFound, toFound, visibleTo } from '../rows.ts'
 import { update } from '../service.ts'
+import { tasks as taskTable } from '../table.ts'
 import type { ChangedMany, ChangeMany } from './many-schema.ts'
+import { type BatchNotices, mergeNotices, sendNotices } from './notices.ts'
 
-type ChangeResult = ChangedMany['items'][number]
+export type BatchResult = ChangedMany['items'][number]
+
+/** How many tasks one transaction changes. More would let other writers wait for too long. */
+export const STEP = 25
 
 /**
- * Makes one change to several tasks, each in a transaction of its own: failed changes return a reason, and the others
- * are made. With an idempotency key, every task has a key of its own, so that a repeated call continues.
+ * Makes one change to several tasks, some in each transaction: failed changes return a reason, and the others are made.
+ * With an idempotency key, every transaction has a key of its own, so that a repeated call continues.
  */
 export const changeMany = flow(
   'tasks.changeMany',
   taskWriteRule,
   async (ctx, { tasks, change }: ChangeMany, { idempotencyKey }): Promise<ChangedMany> => {
-    const items: ChangeResult[] = []
-    for (const { id, ifMatch } of tasks) {
-      const key = idempotencyKey && new Bun.CryptoHasher('sha256').update(`${idempotencyKey}\n${id}`).digest('hex')
-      const own: Ctx = { ...ctx, expectedVersion: ifMatch, idempotencyKey: key }
-      items.push(
-        await update(own, { ...change, ref: id }).then(
-          ({ freed: _, blocked: __, openCriteria: ___, ...task }) => ({ id, task }),
-          refusalOf(id),
-        ),
-      )
+    const keyed = (part: string): Ctx => ({
+      ...ctx,
+      idempotencyKey:
+        idempotencyKey && new Bun.CryptoHasher('sha256').update(`${idempotencyKey}\n${part}`).digest('hex'),
+    })
+    const all: StepResult = { items: [], notices: {} }
+    for (let from = 0; from < tasks.length; from += STEP) {
+      const { items, notices } = await changeStep(keyed(String(from)), {
+        tasks: tasks.slice(from, from + STEP),
+        change,
+      })
+      all.items.push(...items)
+      mergeNotices(all.notices, notices)
     }
-    return { items }
+    if (Object.keys(all.notices).length > 0) await notifyBatch(keyed('notices'), all.notices)
+    return { items: all.items }
   },
 )
+
+/** The changes of one transaction, and the people to notify when the batch is complete. */
+interface StepResult {
+  items: BatchResult[]
+  notices: BatchNotices
+}
+
+const changeStep = write('tasks.changeStep', taskWriteRule, (ctx, input: ChangeMany) => changeEach(ctx, input), {
+  bookkeeping: true,
+})
+
+const notifyBatch = write(
+  'tasks.notifyBatch',
+  taskWriteRule,
+  async (ctx, notices: BatchNotices): Promise<void> =>
+    sendNotices(ctx, notices, { name: currentUserOrAgent(ctx).name, id: null }),
+  { bookkeeping: true },
+)
+
+/** Changes the tasks one after the other in the caller's transaction. A refused change is undone alone. */
+export async function changeEach(ctx: Ctx, { tasks, change }: ChangeMany): Promise<StepResult> {
+  // A change of the state or the parent may change other tasks of the batch, so it reads each task at its turn.
+  const isPlain = change.status === undefined && change.parentId === undefined
+  const known = isPlain ? await findAll(ctx, tasks) : undefined
+  const items: BatchResult[] = []
+  const notices: BatchNotices = {}
+  for (const { id, ifMatch } of tasks) {
+    const own: Ctx = { ...ctx, expectedVersion: ifMatch }
+    const input = { ...change, ref: id, known: known?.get(id), notices }
+    items.push(
+      await attempt(ctx, () => update(own, input)).then(
+        ({ freed: _, blocked: __, openCriteria: ___, ...task }) => ({ id, task }),
+        refusalOf(id),
+      ),
+    )
+  }
+  return { items, notices }
+}
+
+/** Reads the tasks that the batch names by id, with one statement. */
+async function findAll(ctx: Ctx, tasks: ChangeMany['tasks']): Promise<Map<string, FoundTask>> {
+  const ids = tasks.map(({ id }) => id).filter(isId)
+  const rows = await selectFound(ctx).where(and(anyOf(taskTable.id, idList(ids)), visibleTo(rightsOf(ctx.actor))))
+  // A task that is named twice has another version at its second turn.
+  const once = rows.filter(({ task }) => ids.indexOf(task.id) === ids.lastIndexOf(task.id))
+  return new Map(once.map((row) => [row.task.id, toFound(row, ctx.now)]))
+}
 
 /** Returns why a task was not changed; throws if the server failed. */
 const refusalOf =
   (id: string) =>
-  (error: unknown): ChangeResult => {
+  (error: unknown): BatchResult => {
     if (!(error instanceof AppError) || error.status >= 500) throw error
     return { id, problem: { code: error.code, status: error.status, detail: error.message } }
   }
