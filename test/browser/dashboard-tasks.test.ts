@@ -114,7 +114,7 @@ test('a long column loads more; a batch change of 105 tasks whose second call is
   expect(await top.textContent()).toBe(before)
   await ada.page.keyboard.press('c')
   await dialog(ada, /^New task/)
-    .getByRole('textbox')
+    .getByRole('textbox', { name: 'Title' })
     .fill('My own')
   await ada.page.keyboard.press('Enter')
   await rows.getByText('My own').waitFor()

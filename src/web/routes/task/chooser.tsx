@@ -29,7 +29,7 @@ interface Props {
   without: readonly string[]
   /** What choosing nothing is called, if that is possible. */
   none?: string | undefined
-  onChoose(id: string): void
+  onChoose(id: string, found: { key: string | null; title: string }): void
   onNone?(): void
   onClose(): void
 }
@@ -38,8 +38,8 @@ export default function RecordChooser({ title, kind, projectId, without, none, o
   const [text, setText] = useState('')
   const { data = [], error } = useQuery(foundQuery(kind, projectId, text.trim()))
   const found = data.filter(({ id }) => !without.includes(id))
-  const choose = (id: string) => {
-    onChoose(id)
+  const choose = (one: (typeof found)[number]) => {
+    onChoose(one.id, one)
     onClose()
   }
   return (
@@ -48,7 +48,7 @@ export default function RecordChooser({ title, kind, projectId, without, none, o
         className="stack"
         onSubmit={(event) => {
           event.preventDefault()
-          if (found[0] && text.trim() !== '') choose(found[0].id)
+          if (found[0] && text.trim() !== '') choose(found[0])
         }}
       >
         <input
@@ -77,7 +77,7 @@ export default function RecordChooser({ title, kind, projectId, without, none, o
           )}
           {found.map((one) => (
             <li key={one.id}>
-              <button type="button" className="opt" onClick={() => choose(one.id)}>
+              <button type="button" className="opt" onClick={() => choose(one)}>
                 {kind === 'task' && <span className="soft">{one.key}</span>}
                 <span className="grow cut">{one.title}</span>
               </button>

@@ -10,7 +10,7 @@ import {
 } from '@tanstack/react-query'
 import { useCallback, useRef, useState } from 'react'
 import type { TaskGroups, TaskPage } from '../../../features/tasks/lists/list-schema.ts'
-import type { TaskChanged, TaskItem, TaskPatch } from '../../../features/tasks/schema.ts'
+import type { TaskChanged, TaskCreate, TaskItem, TaskPatch } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/task-states.ts'
 import { ok, okUndoable, tasks, views, writeOptions } from '../../api.ts'
 import { toast } from '../../components/toasts.tsx'
@@ -218,7 +218,7 @@ export function useMoveCard(
 export function useCreateTask(projectId: string, slug: string) {
   const cache = useQueryClient()
   return useMutation({
-    mutationFn: ({ key, ...task }: { title: string; status: 'backlog' | 'todo'; key: string }) =>
+    mutationFn: ({ key, ...task }: TaskCreate & { key: string }) =>
       ok(tasks.projects({ slug }).tasks.post(task, writeOptions(undefined, key))),
     onSuccess: ({ id, version }) => recordWrittenVersion(id, version),
     onSettled: () => cache.invalidateQueries({ queryKey: ['tasks', projectId] }),
