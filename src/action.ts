@@ -28,6 +28,8 @@ interface Hints {
   versioned?: true
   /** Calling it twice has the same effect as calling it once. */
   idempotent?: true
+  /** Its changes of tasks can be undone: the response names them in `X-Change-Id`. */
+  undoable?: true
   /** Calls an outside service, such as a code host. */
   outside?: true
   /** It may read a standby, whose data is a few seconds old (`db/reads.ts` decides). */

@@ -107,6 +107,8 @@ export interface Facts {
   ticket?: string
   /** How many of each the account has, with `conflict.confirm_account`. */
   holds?: Record<string, number>
+  /** How many tasks match now, where a batch expected another number. */
+  count?: number
   /** What the caller can do next. */
   next?: WayOut[]
 }
@@ -177,7 +179,7 @@ export function problem(error: AppError, instance: string, requestId: string): P
 
 /** Returns only the facts that belong in the body of a response, without empty fields. */
 export function publicFacts(facts: Facts): Facts {
-  const { errors, current, error, subject, scope, role, missing, open, held, ticket, holds, next } = facts
+  const { errors, current, error, subject, scope, role, missing, open, held, ticket, holds, count, next } = facts
   return {
     ...(errors && { errors }),
     ...(current && { current }),
@@ -190,6 +192,7 @@ export function publicFacts(facts: Facts): Facts {
     ...(held && { held }),
     ...(ticket && { ticket }),
     ...(holds && { holds }),
+    ...(count !== undefined && { count }),
     ...(next && { next }),
   }
 }

@@ -2,6 +2,7 @@ import type { Change, ChangePage, Undone } from '../../src/features/changes/sche
 import { withHints } from '../api/hints.ts'
 import { type ServerChoice, signedInClient } from '../api/profiles.ts'
 import { withQuery } from '../api/reference.ts'
+import { waitForChange } from '../nouns/work/task-changes.ts'
 import { type Column, printNote, printResult, tableLines } from '../terminal/output.ts'
 import { timeAgo } from '../terminal/times.ts'
 
@@ -26,7 +27,13 @@ export async function undo(id: string | undefined, { json, list, ...where }: Opt
       printNote('There is no change of the last 10 minutes to undo. List those of the last hour: tutti undo --list')
     return
   }
-  const undone = await withHints(client, () => client.post<Undone>(`/api/changes/${encodeURIComponent(change)}/undo`))
+  const path = `/api/changes/${encodeURIComponent(change)}/undo`
+  const undone = await withHints(client, async () => {
+    const begun = await client.post<Undone>(path)
+    if (begun.state !== 'undoing') return begun
+    await waitForChange(client, begun.id)
+    return client.post<Undone>(path)
+  })
   printResult(json, undone, `Undone: ${undone.label}`, ...undone.kept.map(describeKept))
 }
 

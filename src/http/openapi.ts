@@ -17,7 +17,7 @@ interface ActionLike {
   id: string
   kind: 'read' | 'write'
   rule: Rule
-  hints: { versioned?: true }
+  hints: { versioned?: true; undoable?: true }
 }
 
 export const API_VERSION = '2026-11-01'
@@ -82,6 +82,8 @@ function operation({ hooks, path, method }: RouteLike): object {
   if (kind === 'write') parameters.push(header('Idempotency-Key', 'Makes the call safe to repeat for 24 hours'))
   if (hints.versioned)
     parameters.push(header('If-Match', 'The version your change is based on, in quotes, or the ETag'))
+  if (hints.undoable)
+    parameters.push(header('X-Change-Key', 'Calls with the same text are one change, which is undone as a whole'))
   const { body } = hooks
   return {
     operationId: detail.operationId,
@@ -92,7 +94,7 @@ function operation({ hooks, path, method }: RouteLike): object {
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body && { requestBody: { required: needsBody(body), content: { [bodyType(hooks)]: schemaContent(body) } } }),
     responses: {
-      ...Object.fromEntries(Object.entries(responseSchemas(hooks.response)).map(success)),
+      ...Object.fromEntries(Object.entries(responseSchemas(hooks.response)).map(successOf(hints))),
       ...(isRead && { 304: notModified }),
       ...(detail.answers?.includes(302) && { 302: redirect }),
       ...Object.fromEntries(
@@ -107,13 +109,23 @@ const needsBody = (schema: TSchema): boolean => check(schema, {}).length > 0
 
 const schemaContent = (schema: TSchema) => ({ schema: plainSchema(schema), example: exampleOf(schema) })
 
-const success = ([status, schema]: [string, TSchema]) => [
-  status,
-  {
-    description: status === '201' ? 'Created' : 'OK',
-    content: { [(schema.contentMediaType as string) ?? 'application/json']: schemaContent(schema) },
+const changeId = {
+  'X-Change-Id': {
+    description: 'The change, for POST /api/changes/{id}/undo, if the call changed a task',
+    schema: { type: 'string' },
   },
-]
+}
+
+const successOf =
+  ({ undoable }: ActionLike['hints']) =>
+  ([status, schema]: [string, TSchema]) => [
+    status,
+    {
+      description: status === '201' ? 'Created' : 'OK',
+      ...(undoable && { headers: changeId }),
+      content: { [(schema.contentMediaType as string) ?? 'application/json']: schemaContent(schema) },
+    },
+  ]
 
 function errorsOf({ action: { rule, kind }, answers = [] }: Detail, path: string, hasBody: boolean): number[] {
   const open = rule.kinds.includes('anonymous')

@@ -69,6 +69,7 @@ export const problemSchema = {
       description: 'With conflict.confirm_account: how many of each the account has',
       additionalProperties: { type: 'integer' },
     },
+    count: { type: 'integer', description: 'How many tasks match now, where a batch expected another number' },
     next: {
       type: 'array',
       description:

@@ -223,8 +223,8 @@ describe('missing permissions', () => {
 
   test('a viewer reads the records of the team', async () => {
     const wrong = new Failures()
-    // A work session belongs to its worker, and a token, view or chat to its user.
-    const isOthers = (r: RouteLike) => /^\/api\/(sessions|mcp-tokens|views|ai|workspace-invites)\//.test(r.path)
+    // A work session belongs to its worker, and a token, view, chat or change to its user.
+    const isOthers = (r: RouteLike) => /^\/api\/(sessions|mcp-tokens|views|ai|workspace-invites|changes)\//.test(r.path)
     const reads = withIds.filter((r) => !isWrite(r) && !isPublic(r) && own(r) && !isOthers(r) && !isLive(r))
     // Actions on a machine are for members.
     const expected = (r: RouteLike) => (ruleOf(r).role === 'member' ? 403 : 200)

@@ -42,6 +42,8 @@ export async function signedInForDays(name: string): Promise<Person> {
 
 /** Call one of them in `beforeAll`. */
 export const start = async (): Promise<void> => assemble(await sharedApp())
+/** Uses an app of the test itself. */
+export const startOn = (app: TestApp): Promise<void> => assemble(app)
 /** Starts on a test clock; give the result to `afterAll`. */
 export async function startOnClock(): Promise<() => Promise<void>> {
   const app = await testApp({}, clock.now)

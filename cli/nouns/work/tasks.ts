@@ -20,6 +20,7 @@ import {
 } from '../noun.ts'
 import { deletedOutput, restoreVerb, sorting, workPaging } from '../resource.ts'
 import { batchVerbs } from './task-batches.ts'
+import { changeVerb } from './task-changes.ts'
 import { isTaskRef, taskNames, taskOutput } from './task-lines.ts'
 import { groupings, listTasks, notFields } from './task-lists.ts'
 
@@ -194,6 +195,7 @@ export const verbs: Verb[] = [
       })
     },
   },
+  changeVerb,
   ...batchVerbs,
   {
     name: 'block',

@@ -2,7 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { capitalizeFirst } from '../../text/text.ts'
 import type { TaskChange } from '../tasks/hooks.ts'
 import type { TaskCheckpoint } from '../tasks/leases/checkpoint-schema.ts'
+import type { ChangeMatching } from '../tasks/many/many-schema.ts'
 import type { Task } from '../tasks/schema.ts'
+
+type BatchChange = ChangeMatching['change']
 
 /** The fields of a task that an undo restores. */
 export const fieldNames = [
@@ -80,8 +83,11 @@ export function differencesOf({
 
 export const namesIn = (fields: Fields): FieldName[] => fieldNames.filter((name) => name in fields)
 
+/** The fields of a task whose values a label names. */
+type Described = Pick<Task, 'status' | 'priority' | 'assignee' | 'dueAt' | 'estimate'>
+
 /** Returns what a task got, for the list of changes: `state Done, priority High`. */
-export function describeChange(fields: Fields, after: Task): string {
+export function describeChange(fields: Fields, after: Described): string {
   // Completing a task also ticks criteria and adds notes.
   const minor: readonly FieldName[] = 'status' in fields ? ['acceptance', 'completionNotes', 'position'] : []
   return namesIn(fields)
@@ -90,9 +96,23 @@ export function describeChange(fields: Fields, after: Task): string {
     .join(', ')
 }
 
+/** Returns the fields that a batch sets. Their values do not matter to `describeChange`. */
+export function requestedFields({ addLabels, removeLabels, keepTicks: _, ...change }: BatchChange): Fields {
+  return { ...change, ...((addLabels || removeLabels) && { labels: [] }) } as Fields
+}
+
+/** Returns what tasks will get, before the first one is changed. */
+export function describeRequest({ assignee, ...change }: BatchChange): string {
+  const { status = 'todo', priority = 'medium', dueAt = null, estimate = null } = change
+  const after = { status, priority, dueAt, estimate, assignee: null }
+  return [describeChange(requestedFields(change), after), assignee === undefined ? '' : 'assignee']
+    .filter(Boolean)
+    .join(', ')
+}
+
 const toWords = (value: string): string => capitalizeFirst(value.replaceAll('_', ' '))
 
-const descriptions: Record<FieldName, (after: Task) => string> = {
+const descriptions: Record<FieldName, (after: Described) => string> = {
   title: () => 'title',
   description: () => 'description',
   status: ({ status }) => `state ${toWords(status)}`,

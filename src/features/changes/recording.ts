@@ -4,8 +4,7 @@ import { placeholders, prepareDeferred } from '../../db/session.ts'
 import { taskChanged } from '../tasks/hooks.ts'
 import { describeChange, differencesOf, type Fields } from './fields.ts'
 import { changeItems, changes } from './table.ts'
-
-const KEEP_MINUTES = 60
+import { expiryFrom } from './visible.ts'
 
 /**
  * One statement, which is sent together with the events of the write: recording a change costs no trip to the database.
@@ -45,7 +44,7 @@ export const recordChange = taskChanged.handle((ctx, input) => {
     credentialId: actor.credentialId,
     label: describeChange(differences.after, after),
     createdAt: now,
-    expiresAt: new Date(Date.parse(now) + KEEP_MINUTES * 60_000).toISOString(),
+    expiresAt: expiryFrom(now),
   }
   const store = (taskId: string, item: { before: Fields; after: Fields }, freed: boolean) =>
     storeItem(ctx.db, { ...header, id: newId(), taskId, ...item, freed })

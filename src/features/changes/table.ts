@@ -5,6 +5,8 @@ import type { ChangeMany } from '../tasks/many/many-schema.ts'
 import type { BatchNotices } from '../tasks/many/notices.ts'
 import type { Fields, Outcome } from './fields.ts'
 
+export type ChangeState = 'running' | 'done' | 'stopped' | 'undoing' | 'undone'
+
 /** What the job does, and for whom. */
 interface BatchRequest {
   change: Omit<ChangeMany['change'], 'comment'>
@@ -13,7 +15,7 @@ interface BatchRequest {
   name: string
 }
 
-interface BatchProblem {
+export interface BatchProblem {
   /** The id of the task. */
   id: string
   detail: string
@@ -34,7 +36,8 @@ export const changes = pgTable(
     credentialId: uuid().notNull(),
     /** What the first task got: `priority High`. */
     label: text().notNull(),
-    state: text().$type<'running' | 'done' | 'stopped' | 'undone'>().notNull(),
+    /** Of a change of all tasks that match, a job sets `done` or `stopped`; `undoing`: a job undoes it. */
+    state: text().$type<ChangeState>().notNull(),
     createdAt: instant().notNull(),
     expiresAt: instant().notNull(),
     undoneAt: instant(),

@@ -13,9 +13,8 @@ import { pickNextTask } from './leases/next.ts'
 import { TaskCounts, TaskCountsQuery, TaskGroups, TaskPage, TaskQuery } from './lists/list-schema.ts'
 import { listSimilar } from './lists/similar.ts'
 import { SimilarQuery, SimilarTasks } from './lists/similar-schema.ts'
-import { changeMany } from './many/batch.ts'
 import { createMany } from './many/creation.ts'
-import { ChangedMany, ChangeMany, CompletedMany, CompleteMany, CreatedMany, CreateMany } from './many/many-schema.ts'
+import { CompletedMany, CompleteMany, CreatedMany, CreateMany } from './many/many-schema.ts'
 import {
   Comment,
   CommentCreate,
@@ -84,11 +83,6 @@ export const taskRoutes = (http: Http) =>
       ...on(listSimilar, 'List up to three tasks that are similar to a title, so that no task is created twice'),
       query: SimilarQuery,
       response: SimilarTasks,
-    })
-    .post('/api/tasks/batch', async ({ ctx, body, set }) => undoable(ctx, set, await changeMany(ctx, body)), {
-      ...on(changeMany, 'Make one change to several tasks, each on its own'),
-      body: ChangeMany,
-      response: ChangedMany,
     })
     .post(
       '/api/tasks/complete',

@@ -118,7 +118,7 @@ export const update = write(
     if (said !== undefined) await addComment(ctx, { ref: found.task.id, body: said, asks })
     return changed
   },
-  { versioned: true },
+  { versioned: true, undoable: true },
 )
 
 /** What only other features of the server can set. */

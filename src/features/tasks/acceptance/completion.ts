@@ -28,7 +28,7 @@ export const complete = write(
     const done = await finish(ctx, ref, how, by)
     return { ...done, ...(await pickNextAfter(ctx, done, by, claimNext)) }
   },
-  { idempotent: true, versioned: true },
+  { idempotent: true, versioned: true, undoable: true },
 )
 
 /**
@@ -47,7 +47,7 @@ export const completeMany = write(
     const items = await allOrNone(list.length, 'changed', () => finishAll(ctx, list, by))
     return { items, ...(await pickNextAfter(ctx, items.at(-1) as CompletionResult, by, claimNext)) }
   },
-  { idempotent: true },
+  { idempotent: true, undoable: true },
 )
 
 type CompletionInput = Omit<TaskComplete, 'claimNext'> & { task: string }

@@ -42,6 +42,7 @@ export const changeMany = flow(
     if (Object.keys(all.notices).length > 0) await notifyBatch(keyed('notices'), all.notices)
     return { items: all.items }
   },
+  { undoable: true },
 )
 
 /** The changes of one transaction, and the people to notify when the batch is complete. */

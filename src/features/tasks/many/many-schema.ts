@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { codes, type ErrorCode } from '../../../errors.ts'
-import { int, object, oneOf, optional, type Static, text } from '../../../schema.ts'
+import { int, noExample, object, oneOf, optional, type Static, text } from '../../../schema.ts'
+import { taskFilters } from '../lists/list-schema.ts'
 import { ref, Task, TaskChanged, TaskComplete, TaskCompleted, TaskCreate, TaskPatch } from '../schema.ts'
 
 /** Several tasks in one call. */
@@ -57,30 +58,59 @@ const {
   comment,
   keepTicks,
 } = TaskPatch.properties
-/** One change of up to 200 tasks, each applied separately. */
-export const ChangeMany = object({
-  tasks: Type.Array(
-    object({ id: ref('A task'), ifMatch: optional(int({ min: 1, description: 'Only if it is at this version' })) }),
-    { minItems: 1, maxItems: 200 },
-  ),
-  change: object({
-    status,
-    priority,
-    assignee,
-    labels,
-    addLabels,
-    removeLabels,
-    addBlockedBy,
-    removeBlockedBy,
-    dueAt,
-    estimate,
-    storyId,
-    parentId,
-    comment,
-    keepTicks,
-  }),
+const change = {
+  status,
+  priority,
+  assignee,
+  labels,
+  addLabels,
+  removeLabels,
+  addBlockedBy,
+  removeBlockedBy,
+  dueAt,
+  estimate,
+  storyId,
+  parentId,
+  keepTicks,
+}
+const listed = Type.Array(
+  object({ id: ref('A task'), ifMatch: optional(int({ min: 1, description: 'Only if it is at this version' })) }),
+  { minItems: 1, maxItems: 200, description: 'Up to 200 tasks, changed before the response' },
+)
+/** One change of the listed tasks. */
+export interface ChangeMany {
+  tasks: Static<typeof listed>
+  change: Static<typeof ChangeRequest>['change']
+}
+
+/** The most tasks that one change covers. */
+export const MOST_MATCHING = 5000
+/** One change of all tasks that match. */
+export interface ChangeMatching {
+  where: Static<typeof where>
+  expect: number
+  change: Omit<Static<typeof ChangeRequest>['change'], 'comment'>
+}
+const where = object(taskFilters, {
+  description: `All tasks that match, at most ${MOST_MATCHING}, as in GET /api/tasks; a job changes them. With \`expect\``,
 })
-export type ChangeMany = Static<typeof ChangeMany>
+
+/** The body of `POST /api/tasks/batch`: either tasks, or a filter. */
+export const ChangeRequest = object({
+  tasks: optional(listed),
+  where: optional({ ...where, [noExample]: true }),
+  expect: optional({
+    ...int({
+      min: 1,
+      max: MOST_MATCHING,
+      description: 'How many tasks match `where`. If another number does, nothing is changed',
+    }),
+    [noExample]: true,
+  }),
+  change: object({ ...change, comment }),
+})
+export type ChangeRequest = Static<typeof ChangeRequest>
+
 export const ChangedMany = object({
   items: Type.Array(
     object({

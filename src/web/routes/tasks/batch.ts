@@ -3,7 +3,7 @@ import { type QueryClient, type QueryKey, useMutation, useQueryClient } from '@t
 import type { TaskGroups, TaskPage } from '../../../features/tasks/lists/list-schema.ts'
 import type { ChangedMany, ChangeMany } from '../../../features/tasks/many/many-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
-import { newIdempotencyKey, okUndoable, tasks, writeOptions } from '../../api.ts'
+import { changes, newIdempotencyKey, okUndoable, writeOptions } from '../../api.ts'
 import { lastWrittenVersion, recordWrittenVersion } from '../../live/written-versions.ts'
 import { isProblem } from '../../problem.ts'
 import { offerUndo } from '../../undo.ts'
@@ -38,7 +38,7 @@ const isLost = (error: unknown): boolean => isProblem(error) && (error.status ==
 async function send(some: Asked[], wanted: BatchChange, changeKey: string) {
   const { headers } = writeOptions(undefined, newIdempotencyKey())
   const how = { headers: { ...headers, 'x-change-key': changeKey } }
-  const call = () => okUndoable(tasks.tasks.batch.post({ tasks: some, change: wanted }, how))
+  const call = () => okUndoable(changes.tasks.batch.post({ tasks: some, change: wanted }, how))
   try {
     return await call()
   } catch (error) {

@@ -1,0 +1,15 @@
+import type { JobDefinition } from '../../jobs/definition.ts'
+import type { App } from '../../services.ts'
+import { runChange } from './running.ts'
+import { runUndo, type UndoJob } from './undoing.ts'
+
+const inSteps = { resumable: true, timeoutSeconds: 3600 } as const
+
+export const changeJobs: JobDefinition<App>[] = [
+  { ...inSteps, name: 'changes.run', run: (app, { id }, signal) => runChange(app, id as string, signal) },
+  {
+    ...inSteps,
+    name: 'changes.undo',
+    run: (app, job, signal) => runUndo(app, job as { [K in keyof UndoJob]: UndoJob[K] }, signal),
+  },
+]
