@@ -1,4 +1,5 @@
 /** Breadcrumbs: shown in the top bar, and as the title of the browser's tab. */
+import { useMatches } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { createStore } from './lib/store.ts'
 
@@ -10,7 +11,10 @@ export interface Crumb {
   record?: string
 }
 
-const pageCrumbs = createStore<readonly Crumb[] | undefined>(undefined)
+const pageCrumbs = createStore<{ page: string | undefined; crumbs: readonly Crumb[] } | undefined>(undefined)
+
+/** The id of the page on screen. One that is only about to come has not replaced it yet. */
+const usePageId = () => useMatches({ select: (matches) => matches.at(-1)?.id })
 
 /**
  * Sets the breadcrumbs of the page: `useCrumbs({ label: 'Notes', to: '/notes' }, { label: note.title })`. A page that
@@ -18,16 +22,22 @@ const pageCrumbs = createStore<readonly Crumb[] | undefined>(undefined)
  */
 export function useCrumbs(...crumbs: readonly Crumb[]): void {
   const text = JSON.stringify(crumbs)
+  const page = usePageId()
   useEffect(() => {
-    const mine = JSON.parse(text) as Crumb[]
+    const mine = { page, crumbs: JSON.parse(text) as Crumb[] }
     pageCrumbs.set(mine)
     return () => {
       if (pageCrumbs.get() === mine) pageCrumbs.set(undefined)
     }
-  }, [text])
+  }, [text, page])
 }
 
-export const usePageCrumbs = pageCrumbs.use
+/** Returns the breadcrumbs that the page on screen has set. A page that waits for its data is still mounted, but hidden. */
+export function usePageCrumbs(): readonly Crumb[] | undefined {
+  const page = usePageId()
+  const set = pageCrumbs.use()
+  return set?.page === page ? set?.crumbs : undefined
+}
 
 /** Sets the title of the browser's tab, the innermost crumb first. */
 export function useTitle(crumbs: readonly Crumb[]): void {

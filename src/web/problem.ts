@@ -20,3 +20,5 @@ export class Problem extends Error {
 }
 
 export const isProblem = (error: unknown): error is Problem => error instanceof Problem
+/** The server could not be reached. */
+export const isUnreachable = (error: unknown): boolean => isProblem(error) && error.status === 0

@@ -1,10 +1,11 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { meQuery } from './account/session.ts'
+import { isAway } from './live/state.ts'
 import { isProblem } from './problem.ts'
 
-/** Only an unreachable or failing server is asked again; a refusal is final. */
+/** Only an unreachable or failing server is asked again, unless the page already knows that it is offline. */
 const retry = (failures: number, error: Error): boolean =>
-  failures < 2 && isProblem(error) && (error.status === 0 || error.status >= 500)
+  failures < 2 && !isAway() && isProblem(error) && (error.status === 0 || error.status >= 500)
 
 /**
  * The session has ended and could not be renewed. The sign-in page returns the user here, and says why if they were
@@ -20,7 +21,14 @@ export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError }),
   mutationCache: new MutationCache({ onError }),
   defaultOptions: {
-    queries: { staleTime: 15_000, retry, refetchOnWindowFocus: true },
+    // A browser without a network still reaches a server on the same computer, so every request is tried.
+    queries: {
+      staleTime: 15_000,
+      retry,
+      refetchOnWindowFocus: true,
+      refetchOnReconnect: true,
+      networkMode: 'always',
+    },
     // Without a network a change is refused at once, and the form keeps its text.
     mutations: { retry: false, networkMode: 'always' },
   },

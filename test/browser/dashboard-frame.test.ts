@@ -136,11 +136,11 @@ test('Ctrl+Z undoes a move; a lost connection is shown, and missed events arrive
 
   await ada.page.route('**/api/ws/ticket', (route) => route.fulfill({ status: 503, json: {} }))
   for (const socket of sockets) await socket.close()
-  await ada.see('You can keep reading')
+  await ada.see('Offline since')
   await call(ada, 'PATCH', `/api/tasks/${task.key}`, { status: 'in_review' })
   await ada.page.unroute('**/api/ws/ticket')
   await cardIn('In review').waitFor()
-  await ada.page.getByText('You can keep reading').waitFor({ state: 'detached' })
+  await ada.page.getByText('Offline since').waitFor({ state: 'detached' })
   expect(new Set(ada.refused)).toEqual(new Set(['POST /api/ws/ticket 503']))
   await ada.leave(...ada.refused)
 }, 300_000)
@@ -202,7 +202,7 @@ test('a stopped server is shown; a change is refused and its text kept, and work
   await ada.page.evaluate('window.before = true')
   stopped = true
   for (const socket of sockets) await socket.close()
-  await ada.see('You can keep reading')
+  await ada.see('Offline since')
 
   // A comment stays in its field; a change and a move show at first, then go back with the reason.
   await comment.press('Control+Enter')
@@ -226,7 +226,7 @@ test('a stopped server is shown; a change is refused and its text kept, and work
   stopped = false
   await ada.page.getByRole('dialog').getByText('Everywhere').waitFor()
   await ada.page.keyboard.press('Escape')
-  await ada.page.getByText('You can keep reading').waitFor({ state: 'detached' })
+  await ada.page.getByText('Offline since').waitFor({ state: 'detached' })
   await comment.press('Control+Enter')
   await panel.locator('.msg').getByText('Written before the break').waitFor()
   await cardIn('Todo').focus()

@@ -1,14 +1,15 @@
 /** The frame of every page: top bar, sidebar and status bar; on a phone a header and a tab bar. */
 import { Outlet, useRouteContext } from '@tanstack/react-router'
-import { Suspense, useEffect, useState } from 'react'
+import { Suspense, useEffect } from 'react'
 import { useReauthRequest } from '../account/reauth.ts'
 import { StatusBarProvider } from '../components/status-bar.tsx'
 import { lazy } from '../lib/lazy.ts'
-import { followTeamEvents, useLiveState } from '../live/connection.ts'
+import { followTeamEvents } from '../live/connection.ts'
 import { setShortcutsEnabled } from '../shortcuts.ts'
 import { words } from '../words.ts'
 import { GlobalShortcuts } from './global-shortcuts.tsx'
 import { ImpersonationBar } from './impersonation-bar.tsx'
+import { OfflineBar } from './offline-bar.tsx'
 import { PhoneHead, TabBar } from './phone.tsx'
 import { SectionTabs } from './section-tabs.tsx'
 import { Sidebar } from './sidebar.tsx'
@@ -55,25 +56,6 @@ function ReauthPrompt() {
       <Suspense>
         <Reauth question={question} />
       </Suspense>
-    )
-  )
-}
-
-/** Also on phones, which have no status bar. */
-function OfflineBar() {
-  const away = useLiveState() === 'away'
-  const [long, setLong] = useState(false)
-  useEffect(() => {
-    setLong(false)
-    // A short interruption must not move the page.
-    const timer = away ? setTimeout(() => setLong(true), 3000) : undefined
-    return () => clearTimeout(timer)
-  }, [away])
-  return (
-    long && (
-      <p className="offline" role="status">
-        {words.offline}
-      </p>
     )
   )
 }

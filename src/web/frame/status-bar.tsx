@@ -1,5 +1,5 @@
 import { Kbd, useStatusBar } from '../components/status-bar.tsx'
-import { useLiveState } from '../live/connection.ts'
+import { useLiveState } from '../live/state.ts'
 import { words } from '../words.ts'
 
 export function StatusBar() {

@@ -2,7 +2,6 @@
  * Components that are loaded when they are needed. While the server is unreachable they wait for it: a dialog or a
  * message that cannot be loaded must not break the page around it.
  */
-import { lazyRouteComponent } from '@tanstack/react-router'
 import { type ComponentType, type LazyExoticComponent, lazy as lazyOnce } from 'react'
 
 const AGAIN = 2000
@@ -12,14 +11,13 @@ const AGAIN = 2000
 export const lazy = <C extends ComponentType<any>>(load: () => Promise<{ default: C }>): LazyExoticComponent<C> =>
   lazyOnce(() => loadWhenReachable(load))
 
-/**
- * The router's `lazyRouteComponent`, but it waits for the server. By itself it reloads the document if a script is
- * missing: right after an upgrade, but without a connection that ends on an error page of the browser.
- */
-export const lazyPage: typeof lazyRouteComponent = (load, name) =>
-  lazyRouteComponent(() => loadWhenReachable(load), name)
+const waiting = new Set<() => void>()
+/** Requests the scripts again that could not be loaded. */
+export const retryScripts = (): void => {
+  for (const resume of [...waiting]) resume()
+}
 
-async function loadWhenReachable<T>(load: () => Promise<T>): Promise<T> {
+export async function loadWhenReachable<T>(load: () => Promise<T>): Promise<T> {
   for (let wasThere = false; ; ) {
     try {
       return await load()
@@ -27,10 +25,21 @@ async function loadWhenReachable<T>(load: () => Promise<T>): Promise<T> {
       // The server may have come back between the two requests, so the script is requested once more.
       if (wasThere) throw error
       wasThere = await isServerReachable()
-      if (!wasThere) await new Promise((resume) => setTimeout(resume, AGAIN))
+      if (!wasThere) await pause()
     }
   }
 }
+
+const pause = (): Promise<void> =>
+  new Promise((resolve) => {
+    const resume = () => {
+      clearTimeout(timer)
+      waiting.delete(resume)
+      resolve()
+    }
+    const timer = setTimeout(resume, AGAIN)
+    waiting.add(resume)
+  })
 
 const isServerReachable = (): Promise<boolean> =>
   fetch('/health/live').then(

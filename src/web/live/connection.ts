@@ -1,96 +1,10 @@
-/**
- * Keeps the screen up to date. Each event names a kind of record, and the queries that show this kind are loaded again.
- * `queriesByKind` is the only place that says which queries show which kind.
- */
-import { kindInfo, recordNames } from '../../records/names.ts'
-import { meQuery } from '../account/session.ts'
+/** Keeps the screen up to date. Each event names a kind of record, and the queries that show this kind are loaded again. */
 import { hub, ok } from '../api.ts'
-import { createStore } from '../lib/store.ts'
 import { queryClient } from '../query-client.ts'
-import { taskCompleted, taskUpdated } from './event-types.ts'
-import { InvalidationQueue } from './invalidation-queue.ts'
 import { applyPresence, clearPresence, type PresenceMessage } from './presence.ts'
 import { reconnectDelay } from './reconnect-delay.ts'
-import { lastWrittenVersion } from './written-versions.ts'
-
-/** The queries of a kind of record: its list, one record, and the trash if a deleted one can be restored. */
-const ofRecords = recordNames.flatMap((name): [string, string[]][] => {
-  const { path, restorable } = kindInfo(name)
-  return path ? [[name, [path.slice(1), name, ...(restorable ? ['trash'] : [])]]] : []
-})
-
-/** The first words of the keys of queries that show records of a kind. */
-const queriesByKind: Record<string, readonly string[]> = {
-  ...Object.fromEntries(ofRecords),
-  task: ['tasks', 'task', 'feature', 'at work', 'plan', 'progress', 'epics', 'trash'],
-  epic: ['plan', 'epics', 'trash'],
-  story: ['plan', 'epics', 'trash'],
-  plan: ['plan', 'tasks', 'epics', 'progress'],
-  comment: ['task', 'at work'],
-  link: ['task', 'feature', 'decision', 'spec'],
-  project: ['projects', 'trash'],
-  attachment: ['note', 'files'],
-  // A sync conflict has no event of its own, only a notification.
-  notification: ['notifications', 'conflicts'],
-  issue: ['issues', 'admin'],
-  organization: ['teams'],
-  member: ['members', 'teams'],
-  mcp_token: ['tokens', 'onboarding'],
-  grant: ['settings'],
-  invite: ['invites'],
-  mail: ['admin'],
-  user: ['admin'],
-  page: ['admin'],
-  post: ['admin'],
-  category: ['admin'],
-  setting: ['admin'],
-  sponsor: ['admin'],
-  contact_message: ['admin'],
-  community_post: ['admin', 'community'],
-  marketplace_item: ['admin'],
-  tracker: ['admin'],
-  pull_request: ['feature'],
-  view: ['views'],
-  tunnel: ['tunnels', 'tunnel'],
-  workspace: ['workspaces', 'projects'],
-  workspace_invite: ['workspaces'],
-  repository: ['repositories'],
-}
-
-/** Reloads the queries that events made stale: at most a few times a second, and only those on screen. */
-const stale = new InvalidationQueue(
-  (key) => void queryClient.invalidateQueries({ queryKey: key.split('/') }),
-  () => queryClient.isMutating() > 0,
-)
-
-interface EventSummary {
-  type: string
-  kind?: string | null
-  subjectId?: string | null
-  data?: Record<string, unknown>
-}
-
-/** Changes of task fields. The page has already shown those that it made itself. */
-const ofFields = new Set<string>([taskUpdated, taskCompleted])
-const byFields = new Set(['tasks', 'task', 'at work'])
-
-function handleEvent({ type, kind, subjectId, data }: EventSummary): void {
-  const version = ofFields.has(type) ? Number(data?.version) : Number.NaN
-  const isNews = () => !(version <= lastWrittenVersion(subjectId ?? ''))
-  for (const key of queriesByKind[kind ?? ''] ?? []) stale.add(key, byFields.has(key) ? isNews : undefined)
-  if (queryClient.getQueryData(meQuery.queryKey)?.preferences.favourites?.includes(subjectId ?? ''))
-    stale.add('favourites')
-  // The sidebar shows how many records the open project has.
-  if (/\.(created|deleted|restored)$/.test(type)) stale.add('projects/one')
-  // Feeds, the home page, the lanes and a replay show everything that happens.
-  for (const key of ['newest', 'home', 'now', 'session']) stale.add(key)
-}
-
-// ---- the state in the status bar
-
-type LiveState = 'joining' | 'hub' | 'stream' | 'polling' | 'away'
-const state = createStore<LiveState>('joining')
-export const useLiveState = state.use
+import { handleEvent } from './stale-queries.ts'
+import { type LiveState, setLiveState, setReconnect } from './state.ts'
 
 // ---- topics that a page watches
 
@@ -166,6 +80,8 @@ class LiveConnection {
   constructor(topic: string) {
     this.#topic = topic
     for (const event of ['online', 'focus']) addEventListener(event, this.#hurry)
+    addEventListener('offline', this.#check)
+    setReconnect(this.#hurry)
   }
 
   /** Sends an operation if a WebSocket is open. A new WebSocket subscribes to all watched topics. */
@@ -176,6 +92,7 @@ class LiveConnection {
   end(): void {
     this.#ended = true
     for (const event of ['online', 'focus']) removeEventListener(event, this.#hurry)
+    removeEventListener('offline', this.#check)
     clearTimeout(this.#timer)
     this.#close?.()
   }
@@ -184,6 +101,18 @@ class LiveConnection {
   #hurry = (): void => {
     if (!this.#isWaiting) return
     clearTimeout(this.#timer)
+    void this.connect()
+  }
+
+  /**
+   * The network is gone, but a server on the same computer stays reachable. A new connection shows it; the old one would
+   * only be silent.
+   */
+  #check = (): void => {
+    if (this.#isWaiting) return
+    clearTimeout(this.#timer)
+    this.#socket = undefined
+    this.#close?.()
     void this.connect()
   }
 
@@ -248,7 +177,7 @@ class LiveConnection {
     this.#failures = 0
     this.#lostAt = undefined
     this.#silent = 0
-    state.set(way)
+    setLiveState(way)
   }
 
   /** Waits for the next message again, from the start. */
@@ -283,7 +212,7 @@ class LiveConnection {
     clearTimeout(this.#timer)
     if (this.#ended) return
     this.#lostAt ??= Date.now()
-    state.set('away')
+    setLiveState('away')
     clearPresence()
     const isVisible = document.visibilityState === 'visible'
     const delay = reconnectDelay({ failures: this.#failures++, ms: Date.now() - this.#lostAt, isVisible })

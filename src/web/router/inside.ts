@@ -7,16 +7,20 @@ import {
   retainSearchParams,
 } from '@tanstack/react-router'
 import { chooseTeam, currentTeamQuery, loadFrame, type Me, meQuery, type Team, teamsQuery } from '../account/session.ts'
-import { NotFound, PageError } from '../frame/errors.tsx'
+import { FrameError, NotFound } from '../frame/errors.tsx'
 import { Frame } from '../frame/frame.tsx'
-import { lazyPage } from '../lib/lazy.ts'
 import { isProblem } from '../problem.ts'
 import type { queryClient } from '../query-client.ts'
+import { lazyPage } from './page-gate.tsx'
+
+/** Before the frame itself is loaded, there is nothing to show. */
+const Nothing = () => null
 
 export const rootRoute = createRootRouteWithContext<{ queries: typeof queryClient }>()({
   component: Outlet,
+  pendingComponent: Nothing,
   notFoundComponent: NotFound,
-  errorComponent: PageError,
+  errorComponent: FrameError,
 })
 
 /** Queries that do not depend on the team. */
@@ -48,8 +52,9 @@ export const signedInRoute = createRoute({
     }
   },
   component: Frame,
+  pendingComponent: Nothing,
   notFoundComponent: NotFound,
-  errorComponent: PageError,
+  errorComponent: FrameError,
 })
 
 /** A page of its own: a chunk that is loaded when a link to it is pointed at. */

@@ -1,6 +1,5 @@
 /** Pages of the reader and the whole team: home, inbox, Now, activity, search and others. */
 import { createRoute } from '@tanstack/react-router'
-import { lazyPage } from '../lib/lazy.ts'
 import { activitySearch } from '../routes/activity/search.ts'
 import { assistantSearch } from '../routes/assistant/search.ts'
 import { inboxSearch } from '../routes/inbox/search.ts'
@@ -10,11 +9,13 @@ import { parseSearchPageQuery } from '../routes/search/search.ts'
 import { trashSearch } from '../routes/trash/search.ts'
 import { welcomeSearch } from '../routes/welcome/search.ts'
 import { page, pageWith, signedInRoute } from './inside.ts'
+import { lazyPage } from './page-gate.tsx'
 
 /** Both addresses share the component, so that the list of chats stays as it is. */
 const assistant = {
   getParentRoute: () => signedInRoute,
   component: lazyPage(() => import('../routes/assistant/page.tsx'), 'AssistantPage'),
+  remountDeps: () => 'assistant',
 }
 
 export const overviewPages = [

@@ -1,7 +1,7 @@
 /** The settings of the reader's account. */
 import { createRoute, type RouteComponent, redirect } from '@tanstack/react-router'
-import { lazyPage } from '../lib/lazy.ts'
 import { signedInRoute } from './inside.ts'
+import { lazyPage } from './page-gate.tsx'
 
 const settingsRoute = createRoute({
   getParentRoute: () => signedInRoute,

@@ -1,10 +1,10 @@
 /** Pages of projects, plans, tasks and features. */
 import { createRoute } from '@tanstack/react-router'
-import { lazyPage } from '../lib/lazy.ts'
 import { featureSearch } from '../routes/features/search.ts'
 import { projectSearch } from '../routes/projects/search.ts'
 import { taskSearch } from '../routes/tasks/search.ts'
 import { page, pageWith, signedInRoute } from './inside.ts'
+import { lazyPage } from './page-gate.tsx'
 
 /** The key of the task that is open beside the plan. */
 const planSearch = ({ open }: Record<string, unknown>): { open?: string } => (typeof open === 'string' ? { open } : {})
@@ -13,6 +13,7 @@ const plan = {
   getParentRoute: () => signedInRoute,
   component: lazyPage(() => import('../routes/plan/page.tsx'), 'PlanPage'),
   validateSearch: planSearch,
+  remountDeps: () => 'plan',
 }
 
 export const projectPages = [

@@ -1,0 +1,82 @@
+/**
+ * Which queries an event makes stale. `queriesByKind` is the only place that says which queries show which kind.
+ */
+import { kindInfo, recordNames } from '../../records/names.ts'
+import { meQuery } from '../account/session.ts'
+import { queryClient } from '../query-client.ts'
+import { taskCompleted, taskUpdated } from './event-types.ts'
+import { InvalidationQueue } from './invalidation-queue.ts'
+import { lastWrittenVersion } from './written-versions.ts'
+
+/** The queries of a kind of record: its list, one record, and the trash if a deleted one can be restored. */
+const ofRecords = recordNames.flatMap((name): [string, string[]][] => {
+  const { path, restorable } = kindInfo(name)
+  return path ? [[name, [path.slice(1), name, ...(restorable ? ['trash'] : [])]]] : []
+})
+
+/** The first words of the keys of queries that show records of a kind. */
+const queriesByKind: Record<string, readonly string[]> = {
+  ...Object.fromEntries(ofRecords),
+  task: ['tasks', 'task', 'feature', 'at work', 'plan', 'progress', 'epics', 'trash'],
+  epic: ['plan', 'epics', 'trash'],
+  story: ['plan', 'epics', 'trash'],
+  plan: ['plan', 'tasks', 'epics', 'progress'],
+  comment: ['task', 'at work'],
+  link: ['task', 'feature', 'decision', 'spec'],
+  project: ['projects', 'trash'],
+  attachment: ['note', 'files'],
+  // A sync conflict has no event of its own, only a notification.
+  notification: ['notifications', 'conflicts'],
+  issue: ['issues', 'admin'],
+  organization: ['teams'],
+  member: ['members', 'teams'],
+  mcp_token: ['tokens', 'onboarding'],
+  grant: ['settings'],
+  invite: ['invites'],
+  mail: ['admin'],
+  user: ['admin'],
+  page: ['admin'],
+  post: ['admin'],
+  category: ['admin'],
+  setting: ['admin'],
+  sponsor: ['admin'],
+  contact_message: ['admin'],
+  community_post: ['admin', 'community'],
+  marketplace_item: ['admin'],
+  tracker: ['admin'],
+  pull_request: ['feature'],
+  view: ['views'],
+  tunnel: ['tunnels', 'tunnel'],
+  workspace: ['workspaces', 'projects'],
+  workspace_invite: ['workspaces'],
+  repository: ['repositories'],
+}
+
+/** Reloads the queries that events made stale: at most a few times a second, and only those on screen. */
+const stale = new InvalidationQueue(
+  (key) => void queryClient.invalidateQueries({ queryKey: key.split('/') }),
+  () => queryClient.isMutating() > 0,
+)
+
+interface EventSummary {
+  type: string
+  kind?: string | null
+  subjectId?: string | null
+  data?: Record<string, unknown>
+}
+
+/** Changes of task fields. The page has already shown those that it made itself. */
+const ofFields = new Set<string>([taskUpdated, taskCompleted])
+const byFields = new Set(['tasks', 'task', 'at work'])
+
+export function handleEvent({ type, kind, subjectId, data }: EventSummary): void {
+  const version = ofFields.has(type) ? Number(data?.version) : Number.NaN
+  const isNews = () => !(version <= lastWrittenVersion(subjectId ?? ''))
+  for (const key of queriesByKind[kind ?? ''] ?? []) stale.add(key, byFields.has(key) ? isNews : undefined)
+  if (queryClient.getQueryData(meQuery.queryKey)?.preferences.favourites?.includes(subjectId ?? ''))
+    stale.add('favourites')
+  // The sidebar shows how many records the open project has.
+  if (/\.(created|deleted|restored)$/.test(type)) stale.add('projects/one')
+  // Feeds, the home page, the lanes and a replay show everything that happens.
+  for (const key of ['newest', 'home', 'now', 'session']) stale.add(key)
+}

@@ -1,0 +1,35 @@
+/** The state of the live connection, which the frame and waiting changes follow. */
+import { createStore } from '../lib/store.ts'
+
+export type LiveState = 'joining' | 'hub' | 'stream' | 'polling' | 'away'
+
+const state = createStore<LiveState>('joining')
+const lostAt = createStore<number | undefined>(undefined)
+const liveListeners = new Set<() => void>()
+
+export const useLiveState = state.use
+/** When the connection was lost; undefined while there is one. */
+export const useLostAt = lostAt.use
+export const isAway = (): boolean => state.get() === 'away'
+export const useIsAway = (): boolean => state.use() === 'away'
+
+export function setLiveState(next: LiveState): void {
+  const wasAway = isAway()
+  lostAt.set(next === 'away' ? (lostAt.get() ?? Date.now()) : undefined)
+  state.set(next)
+  if (wasAway && next !== 'away') for (const run of [...liveListeners]) run()
+}
+
+/** Calls the function each time the connection is back, until the returned function is called. */
+export function onLiveAgain(run: () => void): () => void {
+  liveListeners.add(run)
+  return () => void liveListeners.delete(run)
+}
+
+let reconnect = (): void => undefined
+/** The connection says how to try at once. */
+export const setReconnect = (run: () => void): void => {
+  reconnect = run
+}
+/** Tries to reconnect at once, instead of waiting for the next attempt. */
+export const reconnectNow = (): void => reconnect()
