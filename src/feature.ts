@@ -28,6 +28,8 @@ export interface SiteRequest {
   ifNoneMatch: string | null
   /** The address of this server, as the caller knows it. */
   base: string
+  /** For `/` only: the theme that the reader has chosen. */
+  theme?: string | undefined
 }
 
 /** A page of the public site with its own headers; the server adds those that every response has. */
@@ -37,7 +39,7 @@ export interface SiteResponse {
   body: string | ReadableStream<Uint8Array> | null
 }
 
-/** Returns a page of the public site, the same for every reader. Undefined, for `/` only: the usual page. */
+/** Returns a page of the public site, the same for every reader. Undefined: there is no such page. */
 export type SitePageRenderer = (ctx: Ctx, request: SiteRequest) => Promise<SiteResponse | undefined>
 
 /** Who sent a form. */

@@ -33,6 +33,10 @@ const hereCookie = (value: string, seconds: number): string =>
 export const isSignedInBrowser = ({ headers }: Request): boolean =>
   /(?:^|;\s*)tutti_here=1(?:;|$)/.test(headers.get('cookie') ?? '')
 
+/** Returns the theme that the reader has chosen in this browser; undefined: that of their system. */
+export const chosenTheme = ({ headers }: Request): string | undefined =>
+  /(?:^|;\s*)theme=(light|dark)\b/.exec(headers.get('cookie') ?? '')?.[1]
+
 /** Clears the mark after a session could not be renewed. */
 export function clearSignedInMark(set: SetLike): void {
   set.headers['set-cookie'] = [hereCookie('', 0)]

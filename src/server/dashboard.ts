@@ -1,12 +1,11 @@
 import type { Elysia } from 'elysia'
 import { AppError } from '../errors.ts'
-import { isSignedInBrowser } from '../http/cookies.ts'
+import { chosenTheme, isSignedInBrowser } from '../http/cookies.ts'
 import { headers } from '../http/headers.ts'
 import { manifest, offlinePage, serviceWorker } from '../pages/install.ts'
 import { openPack, type Pack, type PackedFile } from '../pages/pack.ts'
-import { homePage, pageHeaders } from '../pages/pages.ts'
+import { pageHeaders } from '../pages/pages.ts'
 import { paths } from '../paths.ts'
-import { version } from '../version.ts'
 
 /**
  * Only our own files and calls. Markup comes only from the purifier, and the address of the service worker only from
@@ -29,7 +28,7 @@ const policy = [
 ].join('; ')
 
 /** Adds the dashboard: its page on each of its addresses, and its files. */
-export function addDashboard(server: Elysia, home: (request: Request) => Promise<Response | undefined>): void {
+export function addDashboard(server: Elysia, home: (request: Request) => Promise<Response>): void {
   let opening: Promise<Pack> | undefined
   const pack = () => {
     opening ??= openPack()
@@ -38,9 +37,7 @@ export function addDashboard(server: Elysia, home: (request: Request) => Promise
   // The public home page is at `/`.
   for (const path of paths)
     server.get(path, async ({ request }) =>
-      path === '/' && !isSignedInBrowser(request)
-        ? ((await home(request)) ?? publicHome())
-        : sendPage(await pack(), request),
+      path === '/' && !isSignedInBrowser(request) ? home(request) : sendPage(await pack(), request),
     )
   // Mails and bookmarks from before the dashboard.
   server.get(
@@ -68,10 +65,6 @@ function addInstallation(server: Elysia): void {
   )
 }
 
-/** What `/` is for those who are not signed in. */
-const publicHome = (): Response =>
-  new Response(homePage(version), { headers: { ...headers, ...pageHeaders(), ...ofReader } })
-
 /** Which page it is, and in which theme, depends on cookies. */
 const ofReader = { 'cache-control': 'private, no-cache', vary: 'cookie' }
 
@@ -86,7 +79,7 @@ async function sendFile(pack: Pack, request: Request, path: string): Promise<Res
 async function sendPage(pack: Pack, request: Request): Promise<Response> {
   const found = pack.files.get('/index.html')
   if (!found) throw new AppError('internal', 'The dashboard is missing from this build.')
-  const theme = /(?:^|;\s*)theme=(light|dark)\b/.exec(request.headers.get('cookie') ?? '')?.[1]
+  const theme = chosenTheme(request)
   const html = new TextDecoder().decode(await pack.bytes(found.raw))
   return new Response(theme ? html.replace('<html ', `<html data-theme="${theme}" `) : html, {
     headers: {

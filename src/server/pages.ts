@@ -6,6 +6,7 @@ import { networkOf } from '../auth/limits.ts'
 import { AppError } from '../errors.ts'
 import type { AppWithFeatures, OpenEndpoint, SiteFormHandler, SitePageRenderer, SiteResponse } from '../feature.ts'
 import { readBytes } from '../http/body.ts'
+import { chosenTheme } from '../http/cookies.ts'
 import type { Guard } from '../http/guard.ts'
 import { headers } from '../http/headers.ts'
 import { buildOpenapi, type RouteLike } from '../http/openapi.ts'
@@ -127,14 +128,14 @@ function writeAnswer(
   return body
 }
 
-/** Returns the public home page that the site has, if any. */
-export const siteHome = (app: AppWithFeatures, guard: Guard): ((request: Request) => Promise<Response | undefined>) => {
+/** Serves `/` to visitors who are not signed in. */
+export const siteHome = (app: AppWithFeatures, guard: Guard): ((request: Request) => Promise<Response>) => {
   const render = app.features.map((feature) => feature.site?.['/']).find((one) => one !== undefined)
   const site = siteOf(app, guard)
   return async (request) => {
-    if (!render) return undefined
-    const answer = await site(render, {}, request)
-    return answer && toResponse(answer)
+    const answer = render && (await site(render, {}, request))
+    if (!answer) throw new AppError('not_found', 'There is no page at this address.')
+    return toResponse(answer)
   }
 }
 
@@ -156,6 +157,7 @@ const siteOf =
       query: url?.searchParams ?? new URLSearchParams(),
       ifNoneMatch: request.headers.get('if-none-match'),
       base: baseUrl(app, request),
+      ...(url?.pathname === '/' && { theme: chosenTheme(request) }),
     })
   }
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { EMAIL, PASSWORD, type Served, serve } from '../support/binary.ts'
-import { newContext } from './support.ts'
+import { axe } from './axe.ts'
+import { looks, newContext } from './support.ts'
 
 let server: Served
 
@@ -25,11 +26,28 @@ async function visit(path: string): Promise<{ page: Page; trouble: string[] }> {
 
 test('the public home page describes the product, and all its links work', async () => {
   const { page, trouble } = await visit('/')
-  expect(await page.textContent('h1')).toBe('Tutti')
+  expect(await page.textContent('h1')).toBe('People and agents, one plan')
   const links = await page.$$eval('a', (all) => all.map((a) => (a as unknown as { href: string }).href))
   expect(links.length).toBeGreaterThan(4)
   for (const link of links) expect((await page.request.get(link)).status()).toBe(200)
   expect(trouble).toEqual([])
+}, 300_000)
+
+test('the front page passes axe, fits a narrow screen and leads to signing in by keyboard, without scripts', async () => {
+  for (const look of looks) {
+    const page = await (await newContext(look)).newPage()
+    await page.goto(server.url)
+    expect(await axe(page)).toEqual([])
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+    await page.context().close()
+  }
+  const page = await (await newContext({ javaScriptEnabled: false })).newPage()
+  await page.goto(server.url)
+  await page.locator('main').getByRole('link', { name: 'Sign in' }).focus()
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Create an account' }).waitFor()
+  await page.context().close()
 }, 300_000)
 
 test('the API reference opens an operation, and the manual shows its pages', async () => {

@@ -255,7 +255,7 @@ describe('a public page', () => {
   })
 
   test('is shown at / if the setting says so', async () => {
-    expect((await html('/')).text).toContain('This is your own server')
+    expect((await html('/')).text).toContain('People and agents, <br>one plan')
     const page = await make<Page>('pages', live())
     await set('home', { pageSlug: page.slug })
     const home = await html('/')

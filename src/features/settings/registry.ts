@@ -67,7 +67,7 @@ export const registry = {
   },
   home: {
     about: 'What visitors see first',
-    fields: { pageSlug: open(slug, null, 'The page to show at /. Without one, / says what Tutti is.') },
+    fields: { pageSlug: open(slug, null, 'The page to show at /. Without one, / is the front page of Tutti.') },
   },
   seo: {
     about: 'What search engines see',

@@ -1,6 +1,8 @@
 import type { SitePageRenderer } from '../../feature.ts'
-import { html } from '../../pages/pages.ts'
+import { frontPage } from '../../pages/front-page.ts'
+import { html, pageHeaders } from '../../pages/pages.ts'
 import { dateElement } from '../../pages/site-page.ts'
+import { version } from '../../version.ts'
 import { settingsOf } from '../settings/values.ts'
 import type { PublicPost, PublicPostItem } from './content-schema.ts'
 import { renderFeed } from './feed.ts'
@@ -85,18 +87,28 @@ const category: SitePageRenderer = async (ctx, { params: { slug = '' }, query, .
   })
 }
 
-/** The page that the setting `home` names. Returns undefined if it is not set, or the page does not exist. */
+/** The content of `/` depends on whether the reader is signed in, and on their theme. */
+const ofReader = { 'cache-control': 'private, no-cache', vary: 'cookie' }
+
+/** The page that the setting `home` names, otherwise the front page. */
 const home: SitePageRenderer = async (ctx, request) => {
-  const { pageSlug } = (await settingsOf(ctx)).home
-  if (!pageSlug) return undefined
-  const found = await readPage(ctx, { slug: pageSlug }).catch(() => undefined)
-  if (!found) return undefined
+  const { home: chosen, general, registration } = await settingsOf(ctx)
+  const found = chosen.pageSlug ? await readPage(ctx, { slug: chosen.pageSlug }).catch(() => undefined) : undefined
+  if (!found) {
+    const body = frontPage({
+      version,
+      host: new URL(request.base).host,
+      operator: general.siteName === 'Tutti' ? null : general.siteName,
+      isOpen: registration.open,
+      theme: request.theme,
+    })
+    return { status: 200, headers: { ...pageHeaders(), ...ofReader }, body }
+  }
   const body = `<article><h1>${html(found.title)}</h1>${coverOf(found)}${found.html}</article>`
   const answer = await servePage(ctx, { ...request, path: '/' }, async () => ({
     body: await renderPage(ctx, { ...found, path: '/', body }),
   }))
-  // The content depends on whether the reader is signed in.
-  return { ...answer, headers: { ...answer.headers, 'cache-control': 'private, no-cache', vary: 'cookie' } }
+  return { ...answer, headers: { ...answer.headers, ...ofReader } }
 }
 
 export const sitePages: Record<string, SitePageRenderer> = {
