@@ -22,6 +22,7 @@ export const paths = [
   '/projects/:slug/epics/:epicId/stories/:storyId',
   '/projects/:slug/plan',
   '/projects/:slug/tasks',
+  '/tasks',
   '/tasks/:key',
   '/tokens',
   '/agents',

@@ -221,6 +221,8 @@ describe('a grouped list of tasks', () => {
       { value: 'todo', total: 2, ready: 1, items: [{ title: 'a' }, { title: 'b' }] },
       { value: 'done', total: 1, ready: 0, items: [], nextCursor: null },
     ])
+    await ada.fetch('PATCH', `/api/tasks/${a.key}`, { status: 'cancelled' })
+    expect(await groups('group=status&in=cancelled')).toMatchObject([{ value: 'cancelled', items: [{ title: 'a' }] }])
   })
 
   test('contains only what the reader can see', async () => {

@@ -15,6 +15,8 @@ export interface MenuEntry {
   keys?: string
   /** A line above it separates it from the entries before. */
   apart?: boolean
+  /** The menu stays open, for several choices. */
+  stays?: boolean
 }
 
 /** A button that opens a list of which one is chosen. `trigger` is the button as it looks. */
@@ -49,7 +51,11 @@ export function Menu({
             {entries.map((entry) => (
               <Fragment key={entry.value}>
                 {entry.apart && <BaseMenu.Separator className="apart" />}
-                <BaseMenu.Item className={entry.danger ? 'opt bad' : 'opt'} onClick={() => onChoose(entry.value)}>
+                <BaseMenu.Item
+                  closeOnClick={!entry.stays}
+                  className={entry.danger ? 'opt bad' : 'opt'}
+                  onClick={() => onChoose(entry.value)}
+                >
                   {entry.glyph}
                   <span className="grow cut">{entry.label}</span>
                   {entry.chosen && <Check className="i s14" aria-label="selected" />}

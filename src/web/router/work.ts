@@ -23,6 +23,7 @@ export const projectPages = [
   createRoute({ ...plan, path: '/projects/$slug/epics/$epicId' }),
   createRoute({ ...plan, path: '/projects/$slug/epics/$epicId/stories/$storyId' }),
   pageWith('/projects/$slug/tasks', taskSearch, () => import('../routes/tasks/page.tsx'), 'TasksPage'),
+  pageWith('/tasks', taskSearch, () => import('../routes/tasks/team-page.tsx'), 'TeamTasksPage'),
   page('/tasks/$key', () => import('../routes/task/page.tsx'), 'TaskPage'),
   pageWith('/projects/$slug/features', featureSearch, () => import('../routes/features/page.tsx'), 'FeaturesPage'),
   // Notifications name a feature together with its project.

@@ -88,9 +88,12 @@ async function countColumns(ctx: Ctx, query: GroupQuery, filters: readonly (SQL 
     .map((value) => ({ value, n: totalOf.get(value) ?? 0 }))
 }
 
-/** Returns the states that the list names. Without one, cancelled tasks are left out, unless they are folded. */
-function columnsIn({ status, folded }: GroupQuery): ReadonlySet<Status> {
-  if (!status) return new Set(statuses.filter((value) => value !== 'cancelled' || folded?.includes(value)))
+/** Returns the states that the list names. Without one, cancelled tasks are left out, unless they are asked for. */
+function columnsIn({ status, folded, in: wanted }: GroupQuery): ReadonlySet<Status> {
+  if (!status) {
+    const asked = [...splitList(folded), wanted]
+    return new Set(statuses.filter((value) => value !== 'cancelled' || asked.includes(value)))
+  }
   const { values, isNot } = splitFilter('status', status)
   return new Set(statuses.filter((value) => values.includes(value) !== isNot))
 }

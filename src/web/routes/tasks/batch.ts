@@ -1,12 +1,13 @@
 /** One change of several tasks: shown at once, sent in batches, and undone as a whole. */
 import { type QueryClient, type QueryKey, useMutation, useQueryClient } from '@tanstack/react-query'
-import type { TaskGroups, TaskPage } from '../../../features/tasks/lists/list-schema.ts'
+import type { GroupedTasks, TaskGroups, TaskPage } from '../../../features/tasks/lists/list-schema.ts'
 import type { ChangedMany, ChangeMany } from '../../../features/tasks/many/many-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { changes, newIdempotencyKey, okUndoable, writeOptions } from '../../api.ts'
 import { lastWrittenVersion, recordWrittenVersion } from '../../live/written-versions.ts'
 import { isProblem } from '../../problem.ts'
 import { offerUndo } from '../../undo.ts'
+import { changeInGroups } from './group-queries.ts'
 import { moveCard } from './moves.ts'
 import { words } from './words.ts'
 
@@ -128,6 +129,10 @@ function showAtOnce(cache: QueryClient, projectId: string, ids: ReadonlySet<stri
       return moveCard(next, { task: after(task), status, after: last?.at(-1) ?? null })
     }, still)
   })
+  cache.setQueriesData<GroupedTasks>(
+    { queryKey: ['tasks', projectId, 'groups'] },
+    (data) => data && changeInGroups(data, change),
+  )
   cache.setQueriesData<{ pages: TaskPage[]; pageParams: unknown[] }>(
     { queryKey: ['tasks', projectId, 'list'] },
     (data) => data && { ...data, pages: data.pages.map((page) => ({ ...page, items: page.items.map(change) })) },

@@ -10,7 +10,10 @@ import { words } from './words.ts'
 /** The colour of a label: always the same one, chosen by its letters. */
 const labelTone = (label: string): number => [...label].reduce((n, c) => (n * 31 + c.charCodeAt(0)) % 6, 3) + 1
 
-export const LabelTag = ({ name }: { name: string }) => <span className={`tag l${labelTone(name)}`}>{name}</span>
+/** A label with its colour; `bare`: only the colour. */
+export const LabelTag = ({ name, bare }: { name: string; bare?: boolean }) => (
+  <span className={`tag l${labelTone(name)}`}>{!bare && name}</span>
+)
 
 export function DueDate({ at }: { at: string }) {
   const { text, urgency } = dueLabel(at)

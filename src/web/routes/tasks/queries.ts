@@ -20,8 +20,12 @@ import { rememberUndo } from '../../undo.ts'
 import { statusNames } from '../../words.ts'
 import { type BoardGroup, type CardMove, moveCard, replaceCard } from './moves.ts'
 import { isManualOrder, type TaskSearch, taskFilters } from './search.ts'
-import { shareBoard, shareList } from './structural-sharing.ts'
+import { shareGroups, shareList } from './structural-sharing.ts'
 import { words } from './words.ts'
+
+/** The scope of queries over all projects of the team; else it is the id of a project. */
+export const ALL_PROJECTS = 'all'
+export const inScope = (scope: string): { projectId?: string } => (scope === ALL_PROJECTS ? {} : { projectId: scope })
 
 /** How many cards of a column are loaded at first, and with each "more". */
 const COLUMN = 50
@@ -50,12 +54,7 @@ function appendCards(group: BoardGroup, next: BoardGroup | undefined): BoardGrou
 }
 
 /** Loads the next cards of a column. */
-async function loadNextCards(
-  projectId: string,
-  search: TaskSearch,
-  { value, nextCursor }: BoardGroup,
-  limit: number,
-) {
+async function loadNextCards(projectId: string, search: TaskSearch, { value, nextCursor }: BoardGroup, limit: number) {
   const cursor = nextCursor ?? undefined
   return (await loadGroups(projectId, search, { limit, in: value, cursor }))[0]
 }
@@ -76,7 +75,7 @@ export const boardQuery = (projectId: string, search: TaskSearch, depths: Column
       return { groups: await Promise.all((await loadGroups(projectId, search, { limit: COLUMN })).map(whole)) }
     },
     placeholderData: keepPreviousData,
-    structuralSharing: (before, after) => shareBoard(before as TaskGroups | undefined, after as TaskGroups),
+    structuralSharing: (before, after) => shareGroups(before as TaskGroups | undefined, after as TaskGroups),
   })
 
 /** Shows more cards of a column. Only these are loaded; what is there stays. */
@@ -100,17 +99,18 @@ export function useMoreCards(projectId: string, search: TaskSearch) {
   return { depths, load: mutate, isLoading: isPending, isFailed: isError }
 }
 
-export const listQuery = (projectId: string, search: TaskSearch) =>
+export const listQuery = (scope: string, search: TaskSearch) =>
   infiniteQueryOptions({
-    queryKey: ['tasks', projectId, 'list', taskFilters(search), search.sort],
+    queryKey: ['tasks', scope, 'list', taskFilters(search), search.sort],
     queryFn: async ({ pageParam }) =>
       (await ok(
         tasks.tasks.get({
           query: {
-            projectId,
             ...taskFilters(search),
+            ...inScope(scope),
             limit: 100,
             sort: search.sort ?? 'updatedAt',
+            ...(search.sort === 'position' && { order: 'asc' as const }),
             ...(pageParam ? { cursor: pageParam } : { total: true }),
           },
         }),
@@ -121,6 +121,18 @@ export const listQuery = (projectId: string, search: TaskSearch) =>
       shareList(before as InfiniteData<TaskPage> | undefined, after as InfiniteData<TaskPage>),
   })
 
+/** Loads every task that matches, for a change of all of them. */
+export async function loadMatching(where: Record<string, unknown>): Promise<TaskItem[]> {
+  const items: TaskItem[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const query = { ...where, limit: MOST_AT_ONCE, sort: 'number' as const, ...(cursor && { cursor }) }
+    const page = (await ok(tasks.tasks.get({ query }))) as TaskPage
+    items.push(...page.items)
+    cursor = page.nextCursor
+  }
+  return items
+}
+
 export const graphQuery = (projectId: string, slug: string, search: TaskSearch) =>
   queryOptions({
     queryKey: ['tasks', projectId, 'graph', taskFilters(search)],
@@ -129,25 +141,29 @@ export const graphQuery = (projectId: string, slug: string, search: TaskSearch) 
   })
 
 /** What the filters can choose from: labels in use, and epics. */
-export const taskCountsQuery = (projectId: string, by: 'label' | 'epic') =>
+export const taskCountsQuery = (scope: string, by: 'label' | 'epic') =>
   queryOptions({
-    queryKey: ['tasks', projectId, 'counts', by],
-    queryFn: async () => (await ok(tasks.tasks.counts.get({ query: { projectId, by } }))).counts,
+    queryKey: ['tasks', scope, 'counts', by],
+    queryFn: async () => (await ok(tasks.tasks.counts.get({ query: { ...inScope(scope), by } }))).counts,
   })
 
-export const viewsQuery = (projectId: string) =>
+/** The saved views of a project, or of the page of all projects. */
+export const viewsQuery = (scope: string) =>
   queryOptions({
-    queryKey: ['views', projectId],
-    queryFn: async () => (await ok(views.views.get({ query: { projectId, page: 'tasks', limit: 200 } }))).items,
+    queryKey: ['views', scope],
+    queryFn: async () => {
+      const { items } = await ok(views.views.get({ query: { ...inScope(scope), page: 'tasks', limit: 200 } }))
+      return scope === ALL_PROJECTS ? items.filter(({ projectId }) => projectId === null) : items
+    },
   })
 
-export const useViewChange = (projectId: string) =>
+export const useViewChange = (scope: string) =>
   useWrite(
     async (act: { save: { name: string; query: string; shared: boolean } } | { remove: string }) => {
       if ('remove' in act) await ok(views.views({ id: act.remove }).delete({}, writeOptions()))
-      else await ok(views.views.post({ ...act.save, projectId }, writeOptions()))
+      else await ok(views.views.post({ ...act.save, ...inScope(scope) }, writeOptions()))
     },
-    ['views', projectId],
+    ['views', scope],
   )
 
 type Moved = Awaited<ReturnType<typeof okUndoable<TaskChanged>>>
@@ -221,6 +237,7 @@ export function useCreateTask(projectId: string, slug: string) {
     mutationFn: ({ key, ...task }: TaskCreate & { key: string }) =>
       ok(tasks.projects({ slug }).tasks.post(task, writeOptions(undefined, key))),
     onSuccess: ({ id, version }) => recordWrittenVersion(id, version),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['tasks', projectId] }),
+    onSettled: () =>
+      Promise.all([projectId, ALL_PROJECTS].map((scope) => cache.invalidateQueries({ queryKey: ['tasks', scope] }))),
   })
 }

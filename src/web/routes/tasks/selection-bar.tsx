@@ -9,6 +9,7 @@ import { lazy } from '../../lib/lazy.ts'
 import { useCommands } from '../../shortcuts.ts'
 import { type BatchChange, type BatchOutcome, useBatchChange } from './batch.ts'
 import type { PickerField } from './field-picker.tsx'
+import { loadMatching } from './queries.ts'
 import type { TaskSelection } from './selection.ts'
 import { words } from './words.ts'
 
@@ -50,8 +51,10 @@ export function SelectionBar({ projectId, selection, asked, onAnswered }: Props)
     reportUnchanged(outcome)
   })
   const apply = (items: TaskItem[], change: BatchChange) => items.length > 0 && mutate({ items, change })
-  const begin = (field: PickerField) => {
-    const items = selection.targets()
+  const loadTargets = async (): Promise<TaskItem[]> =>
+    selection.all ? loadMatching(selection.all.where) : selection.targets()
+  const begin = async (field: PickerField) => {
+    const items = await loadTargets()
     if (items.length > 0) setOpen({ field, items })
   }
   const n = selection.ids.size
@@ -61,11 +64,12 @@ export function SelectionBar({ projectId, selection, asked, onAnswered }: Props)
       keys: key,
       label: words.fields[field],
       ...place,
-      run: () => begin(field),
+      run: () => void begin(field),
     })),
-    { keys: 'i', label: words.mine, ...place, run: () => apply(selection.targets(), { assignee: me.id }) },
+    { keys: 'i', label: words.mine, ...place, run: async () => apply(await loadTargets(), { assignee: me.id }) },
   ])
   const shown = asked ? { field: asked.field, items: [asked.item] } : open
+  const count = selection.all?.count ?? selection.ids.size
   const close = () => {
     setOpen(undefined)
     onAnswered()
@@ -73,15 +77,22 @@ export function SelectionBar({ projectId, selection, asked, onAnswered }: Props)
   return (
     <>
       {selection.ids.size > 0 && (
-        <div className="actbar" role="toolbar" aria-label={words.selected(selection.ids.size)}>
-          <span className="cnt">{words.selected(selection.ids.size)}</span>
+        <div className="actbar" role="toolbar" aria-label={words.selected(count)}>
+          <span className="cnt">
+            {words.selected(count)}
+            {selection.selectAll && selection.selectAll.count > count && (
+              <button type="button" className="link" onClick={selection.selectAll.run}>
+                {words.selectAll(selection.selectAll.count)}
+              </button>
+            )}
+          </span>
           {fields.map(({ field, key, Icon }) => (
             <button
               key={field}
               type="button"
               className="btn"
               aria-label={`${words.fields[field]} ${key}`}
-              onClick={() => begin(field)}
+              onClick={() => void begin(field)}
             >
               <Icon className="i s14" aria-hidden />
               <span className="hp">{words.fields[field]}</span> <Kbd>{key}</Kbd>

@@ -4,8 +4,18 @@ import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { useCommands } from '../../shortcuts.ts'
 import { words } from './words.ts'
 
+/** All tasks that match the filters of the page, loaded or not: a selection that is a query. */
+export interface AllMatching {
+  where: Record<string, unknown>
+  count: number
+}
+
 export interface TaskSelection {
   ids: ReadonlySet<string>
+  /** Set if all tasks that match are selected; `ids` are those of them that are loaded. */
+  all?: AllMatching
+  /** What would be selected by all that match; undefined if the page cannot say. */
+  selectAll?: AllMatching & { run(): void }
   /** Adds or removes one; with `range`, everything between it and the last one. */
   toggle(id: string, range?: boolean): void
   /** The task that has the focus. */
@@ -26,10 +36,11 @@ interface Options {
   items: readonly TaskItem[]
   /** Brings a task into view before it gets the focus. */
   reveal?(index: number): void
+  matching?: AllMatching | undefined
 }
 
-export function useSelection({ items, reveal }: Options): TaskSelection {
-  const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
+export function useSelection({ items, reveal, matching }: Options): TaskSelection {
+  const { ids, all, setIds, selectLoaded, selectAll } = useSelectedIds(items, matching)
   const cursor = useRef<string>(undefined)
   const anchor = useRef<string>(undefined)
   const latest = useRef(items)
@@ -49,6 +60,8 @@ export function useSelection({ items, reveal }: Options): TaskSelection {
   const selection = useMemo<TaskSelection>(
     () => ({
       ids,
+      ...(all && { all }),
+      ...(matching && { selectAll: { ...matching, run: selectAll } }),
       toggle: (id, range) => {
         const [from, to] = [placeOf(anchor.current), placeOf(id)]
         setIds((before) => {
@@ -68,7 +81,7 @@ export function useSelection({ items, reveal }: Options): TaskSelection {
       targets: () =>
         latest.current.filter(({ id }) => (ids.size > 0 ? ids.has(id) : id === cursor.current && isFocused(id))),
     }),
-    [ids, placeOf],
+    [ids, all, matching, placeOf, setIds, selectAll],
   )
   const list = { scope: 'list', keysOnly: true } as const
   useCommands([
@@ -81,10 +94,34 @@ export function useSelection({ items, reveal }: Options): TaskSelection {
       ...list,
       keys: '$mod+a',
       label: words.keys.all,
-      run: () => setIds(new Set(latest.current.map(({ id }) => id))),
+      run: selectLoaded,
     },
   ])
   return selection
+}
+
+type Ids = ReadonlySet<string>
+
+/** The selected tasks: by their ids, or all that match. Any change by id ends a selection of all. */
+function useSelectedIds(items: readonly TaskItem[], matching: AllMatching | undefined) {
+  const [{ ids, all }, setSelected] = useState<{ ids: Ids; all?: AllMatching }>({ ids: new Set() })
+  const setIds = useCallback(
+    (next: Ids | ((before: Ids) => Ids)) =>
+      setSelected((before) => ({ ids: typeof next === 'function' ? next(before.ids) : next })),
+    [],
+  )
+  const loaded = useMemo(() => new Set(items.map(({ id }) => id)), [items])
+  const selectAll = useCallback(
+    () => setSelected({ ids: loaded, ...(matching && { all: matching }) }),
+    [loaded, matching],
+  )
+  /** Selects the loaded tasks; if they are selected already, all that match. */
+  const selectLoaded = () => {
+    const isRepeated = items.length > 0 && items.every(({ id }) => ids.has(id))
+    if (isRepeated && matching && matching.count > items.length) selectAll()
+    else setIds(loaded)
+  }
+  return { ids, all, setIds, selectLoaded, selectAll }
 }
 
 /** Whether the task, or something in it, has the focus. */

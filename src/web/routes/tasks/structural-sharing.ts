@@ -4,7 +4,7 @@
  * If nothing differs, the known value itself is returned: a new one would render the page again and again.
  */
 import { type InfiniteData, replaceEqualDeep } from '@tanstack/react-query'
-import type { TaskGroups, TaskPage } from '../../../features/tasks/lists/list-schema.ts'
+import type { TaskPage } from '../../../features/tasks/lists/list-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 
 type Rows = readonly { items: readonly TaskItem[] }[]
@@ -21,9 +21,13 @@ function shareParts<P extends Rows[number]>(before: readonly P[], after: readonl
   return parts.length === before.length && parts.every((part, n) => part === before[n]) ? before : parts
 }
 
-export function shareBoard(before: TaskGroups | undefined, after: TaskGroups): TaskGroups {
-  const groups = before ? shareParts(before.groups, after.groups) : after.groups
-  return before?.groups === groups ? before : { groups: [...groups] }
+export function shareGroups<G extends Rows[number], T extends { groups: G[]; total?: number }>(
+  before: T | undefined,
+  after: T,
+): T {
+  if (!before) return after
+  const groups = shareParts(before.groups, after.groups)
+  return before.groups === groups && before.total === after.total ? before : { ...after, groups: [...groups] }
 }
 
 export function shareList(

@@ -1,9 +1,8 @@
 /** A bar for each task, from its start (else its creation) to its end (else its due date). */
-import type { ComponentProps } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { percentIn, type TimeSpan } from '../../components/chart/event-timeline.tsx'
 import { day } from '../../lib/times.ts'
-import { TaskList } from './list.tsx'
+import { TaskList, type TaskListProps } from './list.tsx'
 import { words } from './words.ts'
 
 interface Bar extends TimeSpan {
@@ -26,7 +25,7 @@ function tasksSpan(tasks: readonly TaskItem[], now = Date.now()): TimeSpan {
   return { from, until: Math.max(now + DAY, ...bars.map((bar) => bar.until)) }
 }
 
-export default function Timeline(props: Omit<ComponentProps<typeof TaskList>, 'row'>) {
+export default function Timeline(props: TaskListProps) {
   return (
     <TaskList
       {...props}

@@ -1,88 +1,122 @@
-/** The switch between views, the sort menu and the search field. */
-import { getRouteApi, Link } from '@tanstack/react-router'
-import { ArrowUpDown, ChartGantt, List, SquareKanban, Waypoints } from 'lucide-react'
+/** The switch between views, and the menus that group, sort and show columns. */
+import { Link } from '@tanstack/react-router'
+import { ArrowUpDown, ChartGantt, List, Rows3, SlidersHorizontal, SquareKanban, Waypoints } from 'lucide-react'
 import { LazyMenu } from '../../components/lazy-menu.tsx'
-import { type TaskSearch, type TaskSort, type TaskView, taskSorts, taskViews } from './search.ts'
+import { useCommands } from '../../shortcuts.ts'
+import {
+  columnsOf,
+  groupingOf,
+  type TaskColumn,
+  type TaskGrouping,
+  type TaskSearch,
+  type TaskSort,
+  type TaskView,
+  taskColumns,
+  taskGroupings,
+  taskSorts,
+  toggleColumn,
+} from './search.ts'
 import { words } from './words.ts'
-
-const route = getRouteApi('/inside/projects/$slug/tasks')
 
 const icons = { board: SquareKanban, list: List, timeline: ChartGantt, graph: Waypoints } satisfies Record<
   TaskView,
   unknown
 >
 
-export function ViewSwitch() {
-  const { slug } = route.useParams()
+/** The first view is the one of an address that names none. */
+export const ViewSwitch = ({ views }: { views: readonly TaskView[] }) => (
+  <div className="seg views" role="group" aria-label={words.view}>
+    {views.map((name) => {
+      const Icon = icons[name]
+      return (
+        <Link
+          key={name}
+          to="."
+          search={(before: object) => ({ ...before, view: name === views[0] ? undefined : name })}
+          activeOptions={{ includeSearch: true, explicitUndefined: true }}
+          aria-label={words.views[name]}
+        >
+          <Icon className="i s14" aria-hidden />
+          <span>{words.views[name]}</span>
+        </Link>
+      )
+    })}
+  </div>
+)
+
+interface Props {
+  search: TaskSearch
+  view: TaskView
+  /** What the list can be grouped by. */
+  groupings?: readonly TaskGrouping[]
+  onChange(change: Partial<TaskSearch>): void
+}
+
+/** Opens a menu by its key, as a click on its button does. */
+const openMenu = (name: string) => document.querySelector<HTMLElement>(`[data-menu="${name}"]`)?.click()
+
+export function ViewMenus({ search, view, groupings = taskGroupings, onChange }: Props) {
+  const isList = view === 'list'
+  const group = groupingOf(search)
+  useCommands([
+    ...(isList ? [{ keys: 'Shift+G', label: words.keys.group, run: () => openMenu('group') }] : []),
+    ...(view === 'graph' ? [] : [{ keys: 'Shift+S', label: words.keys.sort, run: () => openMenu('sort') }]),
+  ])
   return (
-    <div className="seg views" role="group" aria-label={words.view}>
-      {taskViews.map((name) => {
-        const Icon = icons[name]
-        return (
-          <Link
-            key={name}
-            from="/projects/$slug/tasks"
-            to="/projects/$slug/tasks"
-            params={{ slug }}
-            search={(before) => ({ ...before, view: name === 'board' ? undefined : name })}
-            activeOptions={{ includeSearch: true, explicitUndefined: true }}
-            aria-label={words.views[name]}
-          >
-            <Icon className="i s14" aria-hidden />
-            <span>{words.views[name]}</span>
-          </Link>
-        )
-      })}
-    </div>
+    <>
+      {isList && (
+        <LazyMenu
+          trigger={
+            <button type="button" className="btn quiet small hp" data-menu="group">
+              <Rows3 className="i s14" aria-hidden />
+              {words.group}: {words.groups[group]}
+            </button>
+          }
+          entries={groupings.map((value) => ({ value, label: words.groups[value], chosen: value === group }))}
+          onChoose={(value) => onChange({ group: value === 'status' ? undefined : (value as TaskGrouping) })}
+        />
+      )}
+      {view !== 'graph' && <SortMenu search={search} view={view} onChange={onChange} />}
+      {isList && <DisplayMenu search={search} onChange={onChange} />}
+    </>
   )
 }
 
-export function SortMenu({ search, onChange }: { search: TaskSearch; onChange(change: Partial<TaskSearch>): void }) {
-  if (search.view === 'graph') return null
-  const byHand = (search.view ?? 'board') === 'board'
-  const label = search.sort ? words.sorts[search.sort] : byHand ? words.sorts.none : words.sorts.updatedAt
-  const button = (
-    <button type="button" className="btn quiet small hp">
-      <ArrowUpDown className="i s14" aria-hidden />
-      <span className="hide">{words.sort}: </span>
-      {label}
-    </button>
-  )
+function SortMenu({ search, view, onChange }: Props) {
+  const isByHand = view === 'board' || (view === 'list' && groupingOf(search) !== 'none')
+  const first: TaskSort = isByHand ? 'position' : 'updatedAt'
+  const sort = search.sort ?? first
   return (
     <LazyMenu
-      trigger={button}
-      entries={[
-        ...(byHand ? [{ value: '', label: words.sorts.none, chosen: search.sort === undefined }] : []),
-        ...taskSorts.map((sort) => ({ value: sort, label: words.sorts[sort], chosen: search.sort === sort })),
-      ]}
-      onChoose={(sort) => onChange({ sort: (sort || undefined) as TaskSort | undefined })}
+      trigger={
+        <button type="button" className="btn quiet small hp" data-menu="sort">
+          <ArrowUpDown className="i s14" aria-hidden />
+          {words.sort}: {words.sorts[sort]}
+        </button>
+      }
+      entries={taskSorts.map((value) => ({ value, label: words.sorts[value], chosen: value === sort }))}
+      onChoose={(value) => onChange({ sort: value === first ? undefined : (value as TaskSort) })}
     />
   )
 }
 
-export const TaskSearchField = ({
-  search,
-  onChange,
-}: {
-  search: TaskSearch
-  onChange(change: Partial<TaskSearch>): void
-}) => (
-  <form
-    role="search"
-    onSubmit={(event) => {
-      event.preventDefault()
-      const q = new FormData(event.currentTarget).get('q')
-      onChange({ q: typeof q === 'string' && q.trim() !== '' ? q.trim() : undefined })
-    }}
-  >
-    <input
-      key={search.q ?? ''}
-      className="input slim"
-      name="q"
-      type="search"
-      defaultValue={search.q}
-      placeholder={words.findHere}
-      aria-label={words.find}
+function DisplayMenu({ search, onChange }: Pick<Props, 'search' | 'onChange'>) {
+  const shown = columnsOf(search)
+  return (
+    <LazyMenu
+      trigger={
+        <button type="button" className="btn quiet small hp">
+          <SlidersHorizontal className="i s14" aria-hidden />
+          {words.display}
+        </button>
+      }
+      entries={taskColumns.map((value) => ({
+        value,
+        label: words.columns[value],
+        chosen: shown.has(value),
+        stays: true,
+      }))}
+      onChoose={(value) => onChange({ show: toggleColumn(search, value as TaskColumn) })}
     />
-  </form>
-)
+  )
+}

@@ -11,7 +11,8 @@ import { taskSearch } from './search.ts'
 import { words } from './words.ts'
 
 interface Props {
-  project: { id: string; slug: string }
+  /** The id of a project, or ALL_PROJECTS. */
+  scope: string
   may: boolean
   onClose(): void
 }
@@ -31,9 +32,9 @@ const parseViewQuery = (query: string) =>
     ),
   )
 
-export default function ViewsDialog({ project, may, onClose }: Props) {
-  const { data: views = [], error } = useQuery(viewsQuery(project.id))
-  const change = useViewChange(project.id)
+export default function ViewsDialog({ scope, may, onClose }: Props) {
+  const { data: views = [], error } = useQuery(viewsQuery(scope))
+  const change = useViewChange(scope)
   const [name, setName] = useState('')
   const [shared, setShared] = useState(false)
   return (
@@ -42,13 +43,7 @@ export default function ViewsDialog({ project, may, onClose }: Props) {
       <ul className="choices">
         {views.map((view) => (
           <li key={view.id} className="row">
-            <Link
-              className="opt grow"
-              to="/projects/$slug/tasks"
-              params={{ slug: project.slug }}
-              search={parseViewQuery(view.query)}
-              onClick={onClose}
-            >
+            <Link className="opt grow" to="." search={parseViewQuery(view.query) as object} onClick={onClose}>
               <span className="grow cut">{view.name}</span>
               {view.shared && <Users className="i s14" role="img" aria-label={words.saved.shared} />}
             </Link>

@@ -1,0 +1,126 @@
+/** The tasks in groups, each with a head that folds it. */
+import { useQuery } from '@tanstack/react-query'
+import { useCallback, useEffect, useMemo, useState } from 'react'
+import type { TaskGroup } from '../../../features/tasks/lists/list-schema.ts'
+import type { TaskCreate } from '../../../features/tasks/schema.ts'
+import { ProblemBox } from '../../components/states.tsx'
+import { GroupHead } from './group-head.tsx'
+import { foldedStates, groupKey, groupsQuery, useMoreTasks } from './group-queries.ts'
+import { ListLoading, NoneMatch, type TaskListProps, useMatching } from './list.tsx'
+import { type ListLine, TaskRows, useTaskRows } from './rows.tsx'
+import { groupingOf, isUnfiltered, type TaskSearch } from './search.ts'
+import { words } from './words.ts'
+
+export interface GroupAdd {
+  values: Partial<TaskCreate>
+  /** The project of the group, on the page of all projects. */
+  projectId?: string
+}
+
+interface Props extends TaskListProps {
+  onAdd(add: GroupAdd): void
+}
+
+/** Active work comes first, closed work last. */
+const stateOrder = ['in_progress', 'in_review', 'blocked', 'todo', 'backlog', 'done', 'cancelled']
+
+export function GroupedList({ scope, search, may, onOpen, onClear, onTotal, nothing, bar, onAdd }: Props) {
+  const more = useMoreTasks(scope, search)
+  const { data, error } = useQuery(groupsQuery(scope, search, more.depths))
+  const { isOpen, toggle } = useFolds(search)
+  const groups = useMemo(() => shownGroups(data?.groups ?? [], search), [data, search])
+  const lines = useMemo(() => groups.flatMap((group) => linesOf(group, isOpen(group))), [groups, isOpen])
+  const load = more.isLoading ? undefined : more.load
+  const fold = (group: TaskGroup) => {
+    if (!isOpen(group) && group.items.length === 0) load?.(group)
+    toggle(group)
+  }
+  const total = data?.total
+  const view = useTaskRows(lines, useMatching(scope, search, total))
+  useNearEnd(view, lines, more.isFailed ? undefined : load)
+  useEffect(() => onTotal(total), [onTotal, total])
+  if (error && !data) return <ProblemBox error={error} />
+  if (!data) return <ListLoading />
+  if (groups.length === 0) return isUnfiltered(search) ? nothing : <NoneMatch onClear={onClear} />
+  return (
+    <>
+      <TaskRows
+        lines={lines}
+        view={view}
+        search={search}
+        may={may}
+        onOpen={onOpen}
+        groupLine={({ group, isEnd }) =>
+          isEnd ? (
+            <More group={group} onMore={load} />
+          ) : (
+            <GroupHead
+              group={group}
+              by={groupingOf(search)}
+              open={isOpen(group)}
+              onToggle={() => fold(group)}
+              onAdd={may ? onAdd : undefined}
+            />
+          )
+        }
+      />
+      {bar(view.selection)}
+    </>
+  )
+}
+
+function linesOf(group: TaskGroup, open: boolean): ListLine[] {
+  const key = groupKey(group)
+  const head = { key: `group ${key}`, group, isEnd: false }
+  if (!open) return [head]
+  const rows = group.items.map((task) => ({ key: `${key} ${task.id}`, task }))
+  return [head, ...rows, ...(rows.length < group.total ? [{ key: `more ${key}`, group, isEnd: true }] : [])]
+}
+
+function shownGroups(groups: readonly TaskGroup[], search: TaskSearch): TaskGroup[] {
+  const shown = groups.filter(({ total }) => total > 0)
+  if (groupingOf(search) !== 'status') return shown
+  const rank = ({ value }: TaskGroup) => stateOrder.indexOf(value ?? '')
+  return shown.toSorted((a, b) => rank(a) - rank(b))
+}
+
+/** Which groups are unfolded: all but closed states, and what the reader has changed since. */
+function useFolds(search: TaskSearch) {
+  const by = groupingOf(search)
+  const [changed, setChanged] = useState<{ by: string; keys: ReadonlySet<string> }>({ by, keys: new Set() })
+  const keys = changed.by === by ? changed.keys : noKeys
+  const folded = foldedStates(search).join(',')
+  const isOpen = useCallback(
+    (group: TaskGroup) => folded.split(',').includes(groupKey(group)) === keys.has(groupKey(group)),
+    [folded, keys],
+  )
+  const toggle = (group: TaskGroup) => {
+    const next = new Set(keys)
+    if (!next.delete(groupKey(group))) next.add(groupKey(group))
+    setChanged({ by, keys: next })
+  }
+  return { isOpen, toggle }
+}
+
+const noKeys: ReadonlySet<string> = new Set()
+
+/** Loads more of a group when its end is on screen, or nearly. */
+function useNearEnd(
+  { first, last }: { first: number; last: number },
+  lines: readonly ListLine[],
+  load: ((group: TaskGroup) => void) | undefined,
+): void {
+  const end = lines.slice(first, last + 20).find((line) => !line.task && line.isEnd)
+  const group = end && !end.task ? end.group : undefined
+  useEffect(() => {
+    if (group) load?.(group)
+  }, [group, load])
+}
+
+const More = ({ group, onMore }: { group: TaskGroup; onMore: ((group: TaskGroup) => void) | undefined }) => (
+  <div className="li more">
+    <button type="button" className="btn quiet small" disabled={!onMore} onClick={() => onMore?.(group)}>
+      {words.more(group.total - group.items.length)}
+    </button>
+  </div>
+)
