@@ -162,9 +162,7 @@ export const TaskDetail = object({
   features: Type.Array(object({ ...Named.properties, status: text(50, { example: 'implementing' }) }), {
     description: 'Features that name it',
   }),
-  links: Type.Array(LinkedRecord, {
-    description: 'Records that are linked with it or mention it',
-  }),
+  links: Type.Array(LinkedRecord, { description: 'Records that are linked with it or mention it' }),
   /** Null for callers who may not change the task, and in examples, so that these stay short. */
   lastCheckpoint: Type.Union([Type.Null(), TaskCheckpoint]),
   comments: Type.Array(Comment, { description: 'The last 20, oldest first' }),
@@ -206,8 +204,8 @@ export const TaskPatch = partial(
     status: oneOf(statuses),
     addLabels: labels,
     removeLabels: labels,
-    addBlockedBy: array(ref('A task that must be closed first'), 50, { uniqueItems: true }),
-    removeBlockedBy: array(ref('A task that no longer blocks it'), 50, { uniqueItems: true }),
+    addBlockedBy: changeable.blockedBy,
+    removeBlockedBy: changeable.blockedBy,
     after: nullable(ref('Place it after this one; null: first')),
     accepted: Accepted,
     keepTicks: bool({ description: 'Reopening keeps the acceptance criteria ticked, for an undo' }),

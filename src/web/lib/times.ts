@@ -50,13 +50,27 @@ export const dayAndTime = dates({ dateStyle: 'medium', timeStyle: 'short' })
 export const localizeTimes = (text: string, times: TimesInText = []): string =>
   times.reduce((before, time) => before.replace(time.text, dayAndTime(time.at)), text)
 
+/** The day of an instant where the reader is: `2026-11-30`. */
+export function localDay(instant: string | number): string {
+  const at = new Date(instant)
+  return new Date(Date.UTC(at.getFullYear(), at.getMonth(), at.getDate())).toISOString().slice(0, 10)
+}
+
+/** The day on which something is due. A date without a time is stored as midnight UTC, and is that day everywhere. */
+export const dueDay = (instant: string): string => {
+  const at = new Date(instant).toISOString()
+  return at.endsWith('T00:00:00.000Z') ? at.slice(0, 10) : localDay(instant)
+}
+
+const utcDay = dates({ day: 'numeric', month: 'short', timeZone: 'UTC' })
+
 /** A due date and how urgent it is. */
 export function dueLabel(instant: string, now = Date.now()): { text: string; urgency: '' | 'soon' | 'over' } {
-  const at = new Date(instant)
-  const days = Math.round((at.setHours(0, 0, 0, 0) - new Date(now).setHours(0, 0, 0, 0)) / DAY)
+  const due = dueDay(instant)
+  const days = (Date.parse(due) - Date.parse(localDay(now))) / DAY
   if (days === 0) return { text: 'today', urgency: 'soon' }
   if (days === 1) return { text: 'tomorrow', urgency: 'soon' }
-  return { text: day(instant), urgency: days < 0 ? 'over' : days < 3 ? 'soon' : '' }
+  return { text: utcDay(due), urgency: days < 0 ? 'over' : days < 3 ? 'soon' : '' }
 }
 
 /** With seconds: "16:12:08". */
