@@ -160,6 +160,13 @@ const names: Record<string, string> = {
   ArrowRight: '→',
 }
 
+/** Returns the keys as a screen reader should read them: "Control Z". */
+export const spokenKeys = (keys: string): string =>
+  keys
+    .split('+')
+    .map((key) => (key === '$mod' ? (isMac ? 'Command' : 'Control') : key.length === 1 ? key.toUpperCase() : key))
+    .join(' ')
+
 /** Returns the labels of the keys, one entry for each: `$mod+k` is ⌘ and K on a Mac. */
 export const keyLabels = (keys: string): string[] =>
   keys

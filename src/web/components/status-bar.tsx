@@ -1,23 +1,37 @@
 /** The content of the status bar: shortcuts of the page at the left, the last action at the right. */
-import { createContext, type ReactNode, useCallback, useContext, useEffect, useState } from 'react'
+import {
+  createContext,
+  type Dispatch,
+  type ReactNode,
+  type SetStateAction,
+  useCallback,
+  useContext,
+  useEffect,
+  useState,
+} from 'react'
 
 interface StatusBarContent {
-  left: ReactNode
+  /** Of several, the last one is shown: the keys of a picker over those of its page. */
+  left: readonly ReactNode[]
   /** Also spoken, as a live region. */
   right: string
 }
-type SetStatusBar = (line: Partial<StatusBarContent>) => void
-const LineContext = createContext<StatusBarContent>({ left: null, right: '' })
+type SetStatusBar = (line: Pick<StatusBarContent, 'right'>) => void
+const empty: StatusBarContent = { left: [], right: '' }
+const LineContext = createContext(empty)
 /** A context of its own, so that a page that only sets the line does not render again with every message. */
 const SetContext = createContext<SetStatusBar>(() => undefined)
+const SetLineContext = createContext<Dispatch<SetStateAction<StatusBarContent>>>(() => undefined)
 
 export function StatusBarProvider({ children }: { children: ReactNode }) {
-  const [line, setLine] = useState<StatusBarContent>({ left: null, right: '' })
+  const [line, setLine] = useState(empty)
   const set = useCallback<SetStatusBar>((next) => setLine((before) => ({ ...before, ...next })), [])
   return (
-    <SetContext value={set}>
-      <LineContext value={line}>{children}</LineContext>
-    </SetContext>
+    <SetLineContext value={setLine}>
+      <SetContext value={set}>
+        <LineContext value={line}>{children}</LineContext>
+      </SetContext>
+    </SetLineContext>
   )
 }
 
@@ -26,10 +40,11 @@ export const useSetStatusBar = () => useContext(SetContext)
 
 /** Shows a constant element at the left of the status bar while the component is mounted. */
 export function useStatusBarLeft(left: ReactNode): void {
-  const set = useSetStatusBar()
+  const set = useContext(SetLineContext)
   useEffect(() => {
-    set({ left })
-    return () => set({ left: null })
+    if (!left) return
+    set((before) => ({ ...before, left: [...before.left, left] }))
+    return () => set((before) => ({ ...before, left: before.left.filter((one) => one !== left) }))
   }, [left, set])
 }
 

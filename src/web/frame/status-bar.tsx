@@ -11,7 +11,7 @@ export function StatusBar() {
         <span className={state === 'away' || state === 'joining' ? 'live off' : 'live'} />
         {words[state === 'hub' ? 'live' : state]}
       </span>
-      {left}
+      {left.at(-1)}
       <span className="end" aria-live="polite">
         {right || (
           <span className="row" aria-hidden>

@@ -71,7 +71,7 @@ function Body({ task, onGone }: Omit<Props, 'level'>) {
         <TaskRelations
           task={task}
           may={{ update: may('update'), relate: may('relate') }}
-          onWaitsFor={(blockedBy) => change.mutate({ blockedBy })}
+          onChange={change.mutate}
           onRelate={(other, related) => relate.mutate({ other, related })}
         />
         <TaskLinks links={task.links} />

@@ -1,20 +1,19 @@
-import { useQuery } from '@tanstack/react-query'
-import { Link, useRouteContext } from '@tanstack/react-router'
-import { type ReactNode, useContext, useState } from 'react'
+/** The properties of a task. Each opens its picker, by a click or by its key. */
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useContext, useEffect, useState } from 'react'
 import type { TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
-import { type Priority, priorities, type Status, statuses } from '../../../records/task-states.ts'
-import { agentsQuery, membersQuery } from '../../account/session.ts'
 import { Avatar } from '../../components/avatar.tsx'
-import { splitList } from '../../components/form/form.tsx'
-import { InlineEdit } from '../../components/form/inline-edit.tsx'
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
-import { LazyMenu } from '../../components/lazy-menu.tsx'
-import type { MenuEntry } from '../../components/menu.tsx'
 import { Property } from '../../components/section.tsx'
 import { useCommands } from '../../shortcuts.ts'
 import { priorityNames, statusNames } from '../../words.ts'
 import { DueDate, LabelTag } from '../tasks/card.tsx'
+import { type PickerField, pickerFields, pickerKeys } from '../tasks/pickers/field.ts'
+import { LazyFieldPicker, loadPickerAhead } from '../tasks/pickers/lazy-picker.tsx'
+import { pressField } from '../tasks/pickers/press-field.ts'
+import { words as pickerWords } from '../tasks/pickers/words.ts'
 import { TaskParents } from './parents.tsx'
+import { describePatch } from './queries.ts'
 import { HeadingLevel } from './section.tsx'
 import { words } from './words.ts'
 
@@ -25,199 +24,107 @@ interface Props {
   children: ReactNode
 }
 
-/** Beside a list, the keys of the list are for what is open, too. */
+/** The keys of the properties, on the page of a task. Beside a list, the keys of the list open the same pickers. */
 function useFieldKeys(may: boolean, onMine: () => void): void {
   const isPage = useContext(HeadingLevel) === 1
-  const begin = (key: string) => {
-    const button = document.querySelector<HTMLElement>(`aside [data-key=${key}]`)
-    button?.focus()
-    button?.click()
-  }
-  const keyed = { s: words.state, p: words.priority, a: words.assignee, l: words.labels, d: words.due }
   useCommands(
     may && isPage
       ? [
-          ...Object.entries(keyed).map(([keys, label]) => ({ keys, label, run: () => begin(keys) })),
-          { keys: 'i', label: words.assignMe, run: onMine },
+          ...pickerFields.map((field) => ({
+            keys: pickerKeys[field],
+            label: pickerWords.fields[field],
+            run: () => pressField(field),
+          })),
+          { keys: 'i', label: pickerWords.assignMe, run: onMine },
         ]
       : [],
   )
 }
 
 export function TaskFields({ task, may, onChange, children }: Props) {
-  useFieldKeys(may, () => onChange({ assignee: 'me' }))
+  const [picking, setPicking] = useState<{ field: PickerField; anchor: Element }>()
+  useFieldKeys(may, () => onChange(describePatch({ assignee: 'me' }, pickerWords.assignedToMe)))
+  useEffect(loadPickerAhead, [])
+  const shared = {
+    may,
+    picking: picking?.field,
+    onPick: (field: PickerField, anchor: Element) => setPicking({ field, anchor }),
+  }
   return (
-    <aside aria-label={words.fields}>
-      <dl>
-        <Choice
-          name={words.state}
-          hot="s"
-          may={may}
-          entries={statuses.map((status) => ({
-            value: status,
-            label: statusNames[status],
-            glyph: <StatusGlyph status={status} />,
-            chosen: status === task.status,
-          }))}
-          onChoose={(status) => onChange({ status: status as Status })}
-        >
-          <StatusGlyph status={task.status} />
-          {statusNames[task.status]}
-        </Choice>
-        <Choice
-          name={words.priority}
-          hot="p"
-          may={may}
-          entries={priorities.map((priority) => ({
-            value: priority,
-            label: priorityNames[priority],
-            glyph: <PriorityGlyph priority={priority} />,
-            chosen: priority === task.priority,
-          }))}
-          onChoose={(priority) => onChange({ priority: priority as Priority })}
-        >
-          <PriorityGlyph priority={task.priority} />
-          {priorityNames[task.priority]}
-        </Choice>
-        <Assignee task={task} may={may} onChange={onChange} />
-        <Editable
-          name={words.due}
-          hot="d"
-          may={may}
-          type="date"
-          value={task.dueAt ? dateOf(task.dueAt) : ''}
-          onSave={(text) => onChange({ dueAt: text === '' ? null : text })}
-        >
-          {task.dueAt && <DueDate at={task.dueAt} />}
-        </Editable>
-        <Editable
-          name={words.labels}
-          hot="l"
-          may={may}
-          type="text"
-          hint={words.withCommas}
-          value={task.labels.join(', ')}
-          onSave={(text) => onChange({ labels: splitList(text) })}
-        >
-          {task.labels.map((label) => (
-            <LabelTag key={label} name={label} />
-          ))}
-        </Editable>
-        <Editable
-          name={words.estimate}
-          may={may}
-          type="number"
-          value={task.estimate === null ? '' : String(task.estimate)}
-          onSave={(text) => onChange({ estimate: text === '' ? null : Number(text) })}
-        >
-          {task.estimate !== null && words.points(task.estimate)}
-        </Editable>
-        <TaskParents task={task} may={may} onChange={onChange} />
-        <Property name={words.project}>
-          <Link className="cut" to="/projects/$slug/tasks" params={{ slug: task.project.slug }}>
-            {task.project.name}
-          </Link>
-        </Property>
-      </dl>
-      {children}
-    </aside>
-  )
-}
-
-/** The day of an instant where the reader is, as a date field wants it. */
-const dateOf = (instant: string): string => new Date(instant).toLocaleDateString('sv')
-
-interface EditableProps {
-  name: string
-  /** The key that begins to edit it, on the task's own page. */
-  hot?: string
-  may: boolean
-  type: 'date' | 'text' | 'number'
-  hint?: string
-  value: string
-  onSave(text: string): void
-  /** How it looks while no one edits it; nothing if it is empty. */
-  children: ReactNode
-}
-
-function Editable({ name, hot, may, type, hint, value, onSave, children }: EditableProps) {
-  if (value === '' && !may) return null
-  return (
-    <Property name={name}>
-      <InlineEdit label={name} hot={hot} value={value} may={may} type={type} placeholder={hint} clears onSave={onSave}>
-        {value === '' ? <span className="soft">{words.notSet}</span> : children}
-      </InlineEdit>
-    </Property>
+    <>
+      <aside aria-label={words.fields}>
+        <dl>
+          <Choice {...shared} field="status" name={words.state}>
+            <StatusGlyph status={task.status} />
+            {statusNames[task.status]}
+          </Choice>
+          <Choice {...shared} field="priority" name={words.priority}>
+            <PriorityGlyph priority={task.priority} />
+            {priorityNames[task.priority]}
+          </Choice>
+          <Choice {...shared} field="assignee" name={words.assignee}>
+            {task.assignee && <Avatar party={task.assignee} />}
+            {task.assignee?.name ?? <span className="soft">{pickerWords.noOne}</span>}
+          </Choice>
+          <Choice {...shared} field="due" name={words.due} isEmpty={!task.dueAt}>
+            {task.dueAt && <DueDate at={task.dueAt} />}
+          </Choice>
+          <Choice {...shared} field="label" name={words.labels} isEmpty={task.labels.length === 0}>
+            {task.labels.map((label) => (
+              <LabelTag key={label} name={label} />
+            ))}
+          </Choice>
+          <Choice {...shared} field="estimate" name={words.estimate} isEmpty={task.estimate === null}>
+            {task.estimate !== null && pickerWords.points(task.estimate)}
+          </Choice>
+          <TaskParents task={task} may={may} onChange={onChange} />
+          <Property name={words.project}>
+            <Link className="cut" to="/projects/$slug/tasks" params={{ slug: task.project.slug }}>
+              {task.project.name}
+            </Link>
+          </Property>
+        </dl>
+        {children}
+      </aside>
+      {picking && (
+        <LazyFieldPicker
+          key={picking.field}
+          {...picking}
+          items={[task]}
+          onChange={(change, said) => onChange(describePatch(change, said))}
+          onClose={() => setPicking(undefined)}
+        />
+      )}
+    </>
   )
 }
 
 interface ChoiceProps {
   name: string
-  hot: string
+  field: PickerField
   may: boolean
-  entries: readonly MenuEntry[]
-  onChoose(value: string): void
-  /** Someone is about to open the list. */
-  onNear?(): void
+  /** The field whose picker is open. */
+  picking: PickerField | undefined
+  onPick(field: PickerField, anchor: Element): void
+  isEmpty?: boolean
   children: ReactNode
 }
 
-function Choice({ name, hot, may, entries, onChoose, onNear, children }: ChoiceProps) {
-  if (!may) return <Property name={name}>{children}</Property>
+function Choice({ name, field, may, picking, onPick, isEmpty = false, children }: ChoiceProps) {
+  if (!may) return isEmpty ? null : <Property name={name}>{children}</Property>
   return (
-    <div className="prop">
-      <dt>{name}</dt>
-      <dd>
-        <LazyMenu
-          trigger={
-            <button type="button" data-key={hot} className="row tight" onPointerEnter={onNear} onFocus={onNear}>
-              <span className="hide">{name}: </span>
-              {children}
-            </button>
-          }
-          entries={entries}
-          onChoose={onChoose}
-        />
-      </dd>
-    </div>
-  )
-}
-
-function Assignee({ task, may, onChange }: Omit<Props, 'children'>) {
-  const { team } = useRouteContext({ from: '/inside' })
-  // Loaded when someone is about to open the list.
-  const [enabled, setEnabled] = useState(false)
-  const members = useQuery({ ...membersQuery(team.id), enabled }).data ?? []
-  const agents = useQuery({ ...agentsQuery(team.id), enabled }).data ?? []
-  const parties = [
-    ...members.map(({ id, name }) => ({ type: 'user' as const, id, name })),
-    ...agents.map(({ id, name }) => ({ type: 'agent' as const, id, name })),
-  ]
-  return (
-    <Choice
-      name={words.assignee}
-      hot="a"
-      may={may}
-      onNear={() => setEnabled(true)}
-      entries={[
-        { value: '', label: words.nobody, chosen: task.assignee === null },
-        ...parties.map((party) => ({
-          value: party.id,
-          label: party.name,
-          glyph: <Avatar party={party} />,
-          chosen: task.assignee?.id === party.id,
-        })),
-      ]}
-      onChoose={(assignee) => onChange({ assignee: assignee === '' ? null : assignee })}
-    >
-      {task.assignee ? (
-        <>
-          <Avatar party={task.assignee} />
-          {task.assignee.name}
-        </>
-      ) : (
-        <span className="soft">{words.nobody}</span>
-      )}
-    </Choice>
+    <Property name={name}>
+      <button
+        type="button"
+        data-field={field}
+        className="row tight wrap"
+        aria-haspopup="dialog"
+        aria-expanded={picking === field}
+        onClick={({ currentTarget }) => onPick(field, currentTarget)}
+      >
+        <span className="hide">{name}: </span>
+        {isEmpty ? <span className="soft">{words.notSet}</span> : children}
+      </button>
+    </Property>
   )
 }

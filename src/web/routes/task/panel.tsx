@@ -8,9 +8,19 @@ import { toast } from '../../components/toasts.tsx'
 import { copyText } from '../../lib/clipboard.ts'
 import { TaskBody } from './body.tsx'
 import { taskQuery } from './queries.ts'
+import { useShownTasks } from './shown-tasks.ts'
+import { TaskSteps } from './steps.tsx'
 import { words } from './words.ts'
 
-export function TaskPanel({ taskKey, onClose }: { taskKey: string; onClose(): void }) {
+interface Props {
+  taskKey: string
+  /** Opens another task of the list, if there is one. */
+  onOpen?(key: string): void
+  onClose(): void
+}
+
+export function TaskPanel({ taskKey, onOpen, onClose }: Props) {
+  const keys = useShownTasks().map(({ key }) => key)
   const { data: task, error } = useQuery(taskQuery(taskKey))
   const panel = useRef<HTMLElement>(null)
   useEffect(() => {
@@ -33,7 +43,14 @@ export function TaskPanel({ taskKey, onClose }: { taskKey: string; onClose(): vo
           <LinkIcon className="i s14" aria-hidden />
         </button>
         <span className="grow" />
-        <Link className="ib" to="/tasks/$key" params={{ key: taskKey }} aria-label={words.whole}>
+        {onOpen && <TaskSteps keys={keys} current={taskKey} onOpen={onOpen} />}
+        <Link
+          className="ib"
+          to="/tasks/$key"
+          params={{ key: taskKey }}
+          state={{ taskKeys: keys }}
+          aria-label={words.whole}
+        >
           <Maximize2 className="i s14" aria-hidden />
         </Link>
         <button type="button" className="ib" aria-label={words.close} onClick={onClose}>

@@ -7,7 +7,9 @@ import { Property } from '../../components/section.tsx'
 import { lazy } from '../../lib/lazy.ts'
 import { words } from './words.ts'
 
-const Chooser = lazy(() => import('./chooser.tsx'))
+const RecordPicker = lazy(() => import('../tasks/pickers/record-picker.tsx'))
+/** The value of the option that removes the story or the parent. */
+const NONE = ''
 
 interface Props {
   task: TaskDetail
@@ -17,11 +19,16 @@ interface Props {
 
 export function TaskParents({ task, may, onChange }: Props) {
   const { project, story, epic, parent, features } = task
-  const [choosing, setChoosing] = useState<'storyId' | 'parentId'>()
-  const chosen = (id: string | null) => choosing && onChange({ [choosing]: id })
+  const [choosing, setChoosing] = useState<{ field: 'storyId' | 'parentId'; anchor: Element }>()
   const edit = (name: string, field: 'storyId' | 'parentId') =>
     may && (
-      <button type="button" className="ib s24" aria-label={words.edit(name)} onClick={() => setChoosing(field)}>
+      <button
+        type="button"
+        className="ib s24"
+        aria-label={words.edit(name)}
+        aria-haspopup="dialog"
+        onClick={({ currentTarget }) => setChoosing({ field, anchor: currentTarget })}
+      >
         <Pencil className="i s12" aria-hidden />
       </button>
     )
@@ -61,14 +68,16 @@ export function TaskParents({ task, may, onChange }: Props) {
       ))}
       {choosing && (
         <Suspense>
-          <Chooser
-            title={choosing === 'storyId' ? words.chooseStory : words.chooseParent}
-            kind={choosing === 'storyId' ? 'story' : 'task'}
+          <RecordPicker
+            anchor={choosing.anchor}
+            action={choosing.field === 'storyId' ? words.chosenStory : words.chosenParent}
+            subject={task.key}
+            verb={words.choose}
+            kind={choosing.field === 'storyId' ? 'story' : 'task'}
             projectId={project.id}
             without={[task.id]}
-            none={task[choosing] === null ? undefined : choosing === 'storyId' ? words.noStory : words.noParent}
-            onChoose={chosen}
-            onNone={() => chosen(null)}
+            first={task[choosing.field] === null ? [] : [noneOption(choosing.field)]}
+            onChoose={(id) => onChange({ [choosing.field]: id === NONE ? null : id })}
             onClose={() => setChoosing(undefined)}
           />
         </Suspense>
@@ -76,6 +85,11 @@ export function TaskParents({ task, may, onChange }: Props) {
     </>
   )
 }
+
+const noneOption = (field: 'storyId' | 'parentId') => ({
+  value: NONE,
+  label: field === 'storyId' ? words.noStory : words.noParent,
+})
 
 /** A link, and how to change it; nothing where there is neither. */
 const EditableProperty = ({ name, value, children }: { name: string; value: ReactNode; children: ReactNode }) =>

@@ -1,8 +1,11 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { TaskComplete, TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
+import { changeLabels } from '../../../records/task-states.ts'
 import { activities, ok, okUndoable, tasks, writeOptions } from '../../api.ts'
+import { useSetStatusBar } from '../../components/status-bar.tsx'
 import { recordWrittenVersion } from '../../live/written-versions.ts'
 import { isProblem } from '../../problem.ts'
+import { spokenKeys } from '../../shortcuts.ts'
 import { offerUndo } from '../../undo.ts'
 import { conflictingFields, EditConflict } from './edit-conflict.tsx'
 import { words } from './words.ts'
@@ -19,6 +22,15 @@ export const taskHistoryQuery = (id: string) =>
 
 /** Fields that look the same in a change and in the record, so that they can be shown before the server responds. */
 const shownAtOnce = ['title', 'description', 'status', 'priority', 'labels', 'dueAt', 'estimate', 'acceptance'] as const
+
+/** How the messages about a change call it. */
+const descriptions = new WeakMap<TaskPatch, string>()
+
+/** Describes a change for its messages, without the task: "priority High". Returns the change. */
+export function describePatch(patch: TaskPatch, said: string): TaskPatch {
+  descriptions.set(patch, said)
+  return patch
+}
 
 /** The task as it was when a change was made, so that a refusal can tell which fields others changed since. */
 const bases = new WeakMap<TaskPatch, TaskDetail>()
@@ -44,6 +56,7 @@ async function changeTask(id: string, patch: TaskPatch, version: number) {
 export function useChangeTask(task: TaskDetail) {
   const cache = useQueryClient()
   const { queryKey } = taskQuery(task.key)
+  const set = useSetStatusBar()
   return useMutation({
     // One after the other, each with the version that the one before returned: two quick changes are no conflict.
     scope: { id: task.id },
@@ -55,13 +68,17 @@ export function useChangeTask(task: TaskDetail) {
       const shown = Object.fromEntries(
         shownAtOnce.filter((field) => field in patch).map((field) => [field, patch[field]]),
       )
-      if (before) cache.setQueryData(queryKey, { ...before, ...shown } as TaskDetail)
+      if (before)
+        cache.setQueryData(queryKey, { ...before, ...shown, labels: changeLabels(before.labels, patch) } as TaskDetail)
       return { before }
     },
-    onSuccess: ({ data: { version }, changeId }) => {
+    onSuccess: ({ data: { version }, changeId }, patch) => {
       recordWrittenVersion(task.id, version)
       cache.setQueryData(queryKey, (now) => now && { ...now, version })
-      if (changeId) offerUndo(words.changed(task.key), changeId)
+      if (!changeId) return
+      const title = words.changed(task.key, descriptions.get(patch))
+      offerUndo(title, changeId)
+      set({ right: words.undoable(title, spokenKeys('$mod+z')) })
     },
     onError: (error, _patch, context) => {
       const shown = error instanceof EditConflict ? error.theirs : context?.before

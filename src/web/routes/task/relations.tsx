@@ -1,16 +1,19 @@
 /** The tasks that this task waits for, blocks, contains or is related to, and its links to other records. */
 import { Link } from '@tanstack/react-router'
 import { Plus, X } from 'lucide-react'
-import { Suspense, useState } from 'react'
-import type { TaskDetail } from '../../../features/tasks/schema.ts'
+import { type ReactNode, Suspense, useState } from 'react'
+import type { TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/task-states.ts'
 import { StatusGlyph } from '../../components/glyphs.tsx'
 import { lazy } from '../../lib/lazy.ts'
 import { statusNames } from '../../words.ts'
+import type { PickerField } from '../tasks/pickers/field.ts'
+import { LazyFieldPicker } from '../tasks/pickers/lazy-picker.tsx'
+import { describePatch } from './queries.ts'
 import { TaskSection } from './section.tsx'
 import { words } from './words.ts'
 
-const Chooser = lazy(() => import('./chooser.tsx'))
+const RecordPicker = lazy(() => import('../tasks/pickers/record-picker.tsx'))
 
 interface Neighbour {
   id: string
@@ -22,38 +25,56 @@ interface Neighbour {
 interface Props {
   task: TaskDetail
   may: Record<'update' | 'relate', boolean>
-  /** Sets all tasks that this one waits for, by id. */
-  onWaitsFor(ids: string[]): void
+  onChange(patch: TaskPatch): void
   onRelate(id: string, related: boolean): void
 }
 
-export function TaskRelations({ task, may, onWaitsFor, onRelate }: Props) {
-  const waits = task.waitsFor.map(({ id }) => id)
+export function TaskRelations({ task, may, onChange, onRelate }: Props) {
   const groups: GroupProps[] = [
     {
       name: words.waitsFor,
       list: task.waitsFor,
-      ask: words.addWaits(task.key),
-      onAdd: may.update ? (id) => onWaitsFor([...waits, id]) : undefined,
-      onRemove: may.update ? (id) => onWaitsFor(waits.filter((one) => one !== id)) : undefined,
+      field: 'blockedBy',
+      picker: may.update
+        ? (place) => (
+            <LazyFieldPicker
+              {...place}
+              field="blockedBy"
+              items={[task]}
+              onChange={(change, said) => onChange(describePatch(change, said))}
+            />
+          )
+        : undefined,
+      onRemove: may.update ? (id) => onChange({ removeBlockedBy: [id] }) : undefined,
     },
     { name: words.frees, list: task.frees },
     { name: words.parts, list: task.subtasks },
     {
       name: words.related,
       list: task.related,
-      ask: words.addRelated(task.key),
-      onAdd: may.relate ? (id) => onRelate(id, true) : undefined,
+      picker: may.relate
+        ? (place) => (
+            <RecordPicker
+              {...place}
+              action={words.relatedTo}
+              subject={task.key}
+              verb={words.choose}
+              kind="task"
+              without={[task.id, ...task.related.map(({ id }) => id)]}
+              onChoose={(id) => onRelate(id, true)}
+            />
+          )
+        : undefined,
       onRemove: may.relate ? (id) => onRelate(id, false) : undefined,
     },
   ]
-  const shown = groups.filter(({ list, onAdd }) => list.length > 0 || onAdd)
+  const shown = groups.filter(({ list, picker }) => list.length > 0 || picker)
   if (shown.length === 0) return null
   return (
     <TaskSection title={words.dependencies}>
       <div className="two">
         {shown.map((group) => (
-          <Group key={group.name} {...group} self={task.id} />
+          <Group key={group.name} {...group} />
         ))}
       </div>
     </TaskSection>
@@ -63,14 +84,15 @@ export function TaskRelations({ task, may, onWaitsFor, onRelate }: Props) {
 interface GroupProps {
   name: string
   list: readonly Neighbour[]
-  /** What the dialog asks in which one is added. */
-  ask?: string
-  onAdd?: ((id: string) => void) | undefined
+  /** The field whose key adds one. */
+  field?: PickerField
+  /** Chooses one to add. */
+  picker?: ((place: { anchor: Element; onClose(): void }) => ReactNode) | undefined
   onRemove?: ((id: string) => void) | undefined
 }
 
-function Group({ name, list, ask = '', onAdd, onRemove, self }: GroupProps & { self: string }) {
-  const [adding, setAdding] = useState(false)
+function Group({ name, list, field, picker, onRemove }: GroupProps) {
+  const [anchor, setAnchor] = useState<Element>()
   return (
     <div>
       <p className="h3">{name}</p>
@@ -84,24 +106,20 @@ function Group({ name, list, ask = '', onAdd, onRemove, self }: GroupProps & { s
           />
         ))}
       </ul>
-      {onAdd && (
-        <button type="button" className="btn small quiet soft" onClick={() => setAdding(true)}>
+      {picker && (
+        <button
+          type="button"
+          className="btn small quiet soft"
+          data-field={field}
+          aria-haspopup="dialog"
+          onClick={({ currentTarget }) => setAnchor(currentTarget)}
+        >
           <Plus className="i s12" aria-hidden />
           {words.addTask}
           <span className="hide"> ({name})</span>
         </button>
       )}
-      {adding && onAdd && (
-        <Suspense>
-          <Chooser
-            title={ask}
-            kind="task"
-            without={[self, ...list.map(({ id }) => id)]}
-            onChoose={onAdd}
-            onClose={() => setAdding(false)}
-          />
-        </Suspense>
-      )}
+      {anchor && <Suspense>{picker?.({ anchor, onClose: () => setAnchor(undefined) })}</Suspense>}
     </div>
   )
 }

@@ -17,6 +17,8 @@ type Asked = ChangeMany['tasks'][number]
 interface Batch {
   items: readonly TaskItem[]
   change: BatchChange
+  /** Describes the change without its tasks: "priority High". */
+  said: string
 }
 
 export interface BatchOutcome {
@@ -75,7 +77,7 @@ async function changeAll(asked: readonly Asked[], wanted: BatchChange): Promise<
 }
 
 /** Makes one change to several tasks: shown at once where the page knows how it will look. */
-export function useBatchChange(projectId: string, told: (outcome: BatchOutcome) => void) {
+export function useBatchChange(projectId: string, told: (outcome: BatchOutcome, batch: Batch) => void) {
   const cache = useQueryClient()
   const queryKey = ['tasks', projectId]
   return useMutation({
@@ -92,30 +94,36 @@ export function useBatchChange(projectId: string, told: (outcome: BatchOutcome) 
       showAtOnce(cache, projectId, new Set(items.map(({ id }) => id)), wanted)
       return { before }
     },
-    onSuccess: (outcome, { items, change: wanted }, { before }) => {
+    onSuccess: (outcome, batch, { before }) => {
+      const { items, change: wanted, said } = batch
       if (outcome.changed.length < items.length) {
         putBack(cache, before)
         showAtOnce(cache, projectId, new Set(outcome.changed.map(({ id }) => id)), wanted)
       }
-      if (outcome.changed.length > 0) offerUndo(words.changed(outcome.changed.length), outcome.changeId)
-      told(outcome)
+      if (outcome.changed.length > 0) offerUndo(describeBatch(outcome, said), outcome.changeId)
+      told(outcome, batch)
     },
     onSettled: () =>
       Promise.all([queryKey, ['task'], ['at work']].map((key) => cache.invalidateQueries({ queryKey: key }))),
   })
 }
 
+/** Returns what was changed: "3 tasks: priority High". */
+export const describeBatch = ({ changed }: BatchOutcome, said: string): string =>
+  words.changedTo(changed.length === 1 ? (changed[0]?.task?.key ?? '') : words.n(changed.length), said)
+
 const putBack = (cache: QueryClient, before: readonly [QueryKey, unknown][]): void => {
   for (const [key, data] of before) cache.setQueryData(key, data)
 }
 
 function showAtOnce(cache: QueryClient, projectId: string, ids: ReadonlySet<string>, wanted: BatchChange): void {
-  const { status, priority, dueAt, addLabels = [], removeLabels = [] } = wanted
+  const { status, priority, dueAt, addLabels = [], removeLabels = [], removeBlockedBy = [] } = wanted
   const after = (task: TaskItem): TaskItem => ({
     ...task,
     ...(status && { status }),
     ...(priority && { priority }),
     ...(dueAt !== undefined && { dueAt }),
+    blockedBy: task.blockedBy.filter((key) => !removeBlockedBy.includes(key)),
     labels: [...new Set([...task.labels, ...addLabels])].filter((label) => !removeLabels.includes(label)),
   })
   const change = (task: TaskItem) => (ids.has(task.id) ? after(task) : task)

@@ -36,7 +36,7 @@ export function BoardView({ project, search, may, bar, nothing, onOpen, onTotal,
   const { data: board, error } = useQuery(query)
   const items = useMemo(() => board?.groups.flatMap((group) => group.items) ?? [], [board])
   const { scrollers, reveal } = useReveal(board)
-  const selection = useSelection({ items, reveal })
+  const selection = useSelection({ items, reveal, open: search.open })
   const mutate = useMoveCard(project.id, search, query, ({ task }, problem) => {
     set({ right: words.movedBack(task.key) })
     toast({ title: words.movedBack(task.key), text: problem.message, bad: true })

@@ -15,6 +15,9 @@ export const LabelTag = ({ name, bare }: { name: string; bare?: boolean }) => (
   <span className={`tag l${labelTone(name)}`}>{!bare && name}</span>
 )
 
+/** The colour of a label, where its name follows. */
+export const LabelDot = ({ name }: { name: string }) => <span className={`tag l${labelTone(name)}`} aria-hidden />
+
 export function DueDate({ at }: { at: string }) {
   const { text, urgency } = dueLabel(at)
   return (

@@ -36,7 +36,7 @@ export function GroupedList({ scope, search, may, onOpen, onClear, onTotal, noth
     toggle(group)
   }
   const total = data?.total
-  const view = useTaskRows(lines, useMatching(scope, search, total))
+  const view = useTaskRows(lines, useMatching(scope, search, total), search.open)
   useNearEnd(view, lines, more.isFailed ? undefined : load)
   useEffect(() => onTotal(total), [onTotal, total])
   if (error && !data) return <ProblemBox error={error} />

@@ -37,7 +37,7 @@ export function TaskList({ scope, search, may, onOpen, onClear, onTotal, nothing
   const { data, error, isFetchNextPageError, hasNextPage, isFetchingNextPage, fetchNextPage } = found
   const total = data?.pages[0]?.total
   const lines = useMemo(() => tasks.map((task) => ({ key: task.id, task })), [tasks])
-  const view = useTaskRows(lines, useMatching(scope, search, total))
+  const view = useTaskRows(lines, useMatching(scope, search, total), search.open)
   const { last, rows } = view
   useEffect(() => {
     const isNear = hasNextPage && last > tasks.length - 20

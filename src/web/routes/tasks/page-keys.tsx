@@ -2,6 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { toast } from '../../components/toasts.tsx'
 import { copyText } from '../../lib/clipboard.ts'
 import { useCommands } from '../../shortcuts.ts'
+import { shownTaskKeys } from '../task/shown-tasks.ts'
 import { type TaskSearch, taskViews } from './search.ts'
 import type { TaskSelection } from './selection.ts'
 import { words } from './words.ts'
@@ -45,7 +46,12 @@ export function useTaskPageKeys({ may, search, narrow, onAdd, onFilter }: KeysPr
           {
             keys: 'Enter',
             label: words.keys.page,
-            run: () => void navigate({ to: '/tasks/$key', params: { key: search.open ?? '' } }),
+            run: () =>
+              void navigate({
+                to: '/tasks/$key',
+                params: { key: search.open ?? '' },
+                state: { taskKeys: shownTaskKeys() },
+              }),
           },
         ]
       : []),

@@ -147,6 +147,18 @@ export const taskCountsQuery = (scope: string, by: 'label' | 'epic') =>
     queryFn: async () => (await ok(tasks.tasks.counts.get({ query: { ...inScope(scope), by } }))).counts,
   })
 
+/** How many open tasks each person and agent has, by id. */
+export const openTasksQuery = (scope: string) =>
+  queryOptions({
+    queryKey: ['tasks', scope, 'counts', 'assignee'],
+    queryFn: async () => {
+      const { counts } = await ok(tasks.tasks.counts.get({ query: { ...inScope(scope), by: 'assignee', open: true } }))
+      return new Map(counts.map(({ value, n }) => [value, n]))
+    },
+    // A map is a new one each time.
+    structuralSharing: false,
+  })
+
 /** The saved views of a project, or of the page of all projects. */
 export const viewsQuery = (scope: string) =>
   queryOptions({

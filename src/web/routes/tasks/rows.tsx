@@ -20,7 +20,7 @@ export type ListLine = { key: string; task: TaskItem } | GroupLine
 /** The height of a row, as the style sheet has it: on a phone it is high enough for a finger. */
 const rowSize = (): number => (matchMedia('(max-width: 767px)').matches ? 44 : 34)
 
-export function useTaskRows(lines: readonly ListLine[], matching: AllMatching | undefined) {
+export function useTaskRows(lines: readonly ListLine[], matching: AllMatching | undefined, open: string | undefined) {
   const scroll = useRef<HTMLDivElement>(null)
   const rows = useVirtualizer({
     count: lines.length,
@@ -44,6 +44,7 @@ export function useTaskRows(lines: readonly ListLine[], matching: AllMatching | 
     items,
     reveal: (index) => rows.scrollToIndex(places.get(items[index]?.id ?? '') ?? 0),
     matching,
+    open,
   })
   const shown = rows.getVirtualItems()
   return { rows, scroll, selection, first: shown[0]?.index ?? 0, last: shown.at(-1)?.index ?? 0 }

@@ -1,119 +1,215 @@
-/** What can be done with the selected tasks: a floating bar, and keys that also work on the one with the focus. */
+/** What can be done with the selected tasks: a floating bar, and keys that also work on the task with the focus. */
+import { useQueryClient } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
-import { Calendar, Circle, SignalHigh, Tag, UserPlus, X } from 'lucide-react'
-import { Suspense, useState } from 'react'
-import type { TaskItem } from '../../../features/tasks/schema.ts'
-import { Kbd, useSetStatusBar } from '../../components/status-bar.tsx'
+import { Calendar, Circle, Ellipsis, SignalHigh, Tag, UserPlus, X } from 'lucide-react'
+import { useEffect, useMemo, useRef, useState } from 'react'
+import type { TaskDetail, TaskItem } from '../../../features/tasks/schema.ts'
+import { agentsQuery, membersQuery } from '../../account/session.ts'
+import { LazyMenu } from '../../components/lazy-menu.tsx'
+import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { lazy } from '../../lib/lazy.ts'
-import { useCommands } from '../../shortcuts.ts'
-import { type BatchChange, type BatchOutcome, useBatchChange } from './batch.ts'
-import type { PickerField } from './field-picker.tsx'
-import { loadMatching } from './queries.ts'
-import type { TaskSelection } from './selection.ts'
+import { copyText } from '../../lib/clipboard.ts'
+import { keyLabels, useCommands } from '../../shortcuts.ts'
+import { useChangeTasks } from './pickers/change-tasks.ts'
+import { type PickerField, pickerFields, pickerKeys } from './pickers/field.ts'
+import { LazyFieldPicker, loadPickerAhead } from './pickers/lazy-picker.tsx'
+import { pressField } from './pickers/press-field.ts'
+import { words as pickerWords } from './pickers/words.ts'
+import { focusTask, type TaskSelection } from './selection.ts'
 import { words } from './words.ts'
 
-const Picker = lazy(() => import('./field-picker.tsx'))
-
-const fields = [
-  { field: 'status', key: 's', Icon: Circle },
-  { field: 'priority', key: 'p', Icon: SignalHigh },
-  { field: 'assignee', key: 'a', Icon: UserPlus },
-  { field: 'label', key: 'l', Icon: Tag },
-  { field: 'due', key: 'd', Icon: Calendar },
-] as const satisfies readonly { field: PickerField; key: string; Icon: unknown }[]
+const buttons = [
+  { field: 'status', Icon: Circle },
+  { field: 'priority', Icon: SignalHigh },
+  { field: 'assignee', Icon: UserPlus },
+  { field: 'label', Icon: Tag },
+  { field: 'due', Icon: Calendar },
+] as const satisfies readonly { field: PickerField; Icon: unknown }[]
 
 interface Props {
   projectId: string
   selection: TaskSelection
+  /** The key of the task that is open beside the list. */
+  open?: string | undefined
   /** Tasks that a button of theirs asks to change. */
   asked?: { field: PickerField; item: TaskItem } | undefined
   onAnswered(): void
 }
 
-/** Says how many tasks were not changed, and why. */
-function reportUnchanged({ changed, refused, unknown, reasons }: BatchOutcome): void {
-  if (refused + unknown === 0) return
-  const counts = [
-    changed.length > 0 && words.changed(changed.length),
-    refused > 0 && words.notChanged(refused),
-    unknown > 0 && words.maybeChanged(unknown),
-  ].filter((text) => text !== false)
-  toast({ title: counts.join(', '), text: [...new Set(reasons)].slice(0, 3).join(' '), bad: true })
+interface OpenPicker {
+  field: PickerField
+  items: readonly TaskItem[]
+  anchor: Element
 }
 
-export function SelectionBar({ projectId, selection, asked, onAnswered }: Props) {
+/** The place of a picker for some tasks: at the one with the focus, else at the first on the page, else at the bar. */
+function anchorOf(items: readonly TaskItem[]): Element {
+  const rows = items.map(({ id }) => document.querySelector(`[data-task="${id}"]`)).filter((row) => row !== null)
+  const row = rows.find((one) => one === document.activeElement) ?? rows[0]
+  return row?.closest('li') ?? document.querySelector('.actbar') ?? document.body
+}
+
+export function SelectionBar({ projectId, selection, open, asked, onAnswered }: Props) {
   const { me } = useRouteContext({ from: '/inside' })
-  const set = useSetStatusBar()
-  const [open, setOpen] = useState<{ field: PickerField; items: TaskItem[] }>()
-  const { mutate } = useBatchChange(projectId, (outcome) => {
-    set({ right: words.changed(outcome.changed.length) })
-    reportUnchanged(outcome)
-  })
-  const apply = (items: TaskItem[], change: BatchChange) => items.length > 0 && mutate({ items, change })
-  const loadTargets = async (): Promise<TaskItem[]> =>
-    selection.all ? loadMatching(selection.all.where) : selection.targets()
-  const begin = async (field: PickerField) => {
-    const items = await loadTargets()
-    if (items.length > 0) setOpen({ field, items })
+  const cache = useQueryClient()
+  const changeTasks = useChangeTasks(projectId)
+  const [picking, setPicking] = useState<OpenPicker>()
+  useEffect(loadPickerAhead, [])
+  usePeopleAhead()
+  const begin = (field: PickerField, anchor?: Element) => {
+    const items = selection.targets()
+    if (items.length > 0) setPicking({ field, items, anchor: anchor ?? anchorOf(items) })
+    else pressField(field)
   }
-  const n = selection.ids.size
-  const place = n > 0 ? { scope: 'selection' as const, on: words.n(n) } : { scope: 'list' as const }
-  useCommands([
-    ...fields.map(({ field, key }) => ({
-      keys: key,
-      label: words.fields[field],
-      ...place,
-      run: () => void begin(field),
-    })),
-    { keys: 'i', label: words.mine, ...place, run: async () => apply(await loadTargets(), { assignee: me.id }) },
-  ])
-  const shown = asked ? { field: asked.field, items: [asked.item] } : open
-  const count = selection.all?.count ?? selection.ids.size
-  const close = () => {
-    setOpen(undefined)
-    onAnswered()
+  const takeOver = () => {
+    const opened = open === undefined ? undefined : cache.getQueryData<TaskDetail>(['task', open])
+    const items = selection.targets()
+    changeTasks(items.length > 0 || !opened ? items : [opened], { assignee: me.id }, pickerWords.said.assignee(me.name))
   }
+  const n = selection.all?.count ?? selection.ids.size
+  useCommands(
+    [
+      ...pickerFields.map((field) => ({
+        keys: pickerKeys[field],
+        label: pickerWords.fields[field],
+        run: () => begin(field),
+      })),
+      { keys: 'i', label: pickerWords.assignMe, run: takeOver },
+    ].map((command) =>
+      n > 0 ? { ...command, scope: 'selection' as const, on: words.n(n) } : { ...command, scope: 'list' as const },
+    ),
+  )
+  const shown = asked ? { field: asked.field, items: [asked.item], anchor: anchorOf([asked.item]) } : picking
   return (
     <>
-      {selection.ids.size > 0 && (
-        <div className="actbar" role="toolbar" aria-label={words.selected(count)}>
-          <span className="cnt">
-            {words.selected(count)}
-            {selection.selectAll && selection.selectAll.count > count && (
-              <button type="button" className="link" onClick={selection.selectAll.run}>
-                {words.selectAll(selection.selectAll.count)}
-              </button>
-            )}
-          </span>
-          {fields.map(({ field, key, Icon }) => (
-            <button
-              key={field}
-              type="button"
-              className="btn"
-              aria-label={`${words.fields[field]} ${key}`}
-              onClick={() => void begin(field)}
-            >
-              <Icon className="i s14" aria-hidden />
-              <span className="hp">{words.fields[field]}</span> <Kbd>{key}</Kbd>
-            </button>
-          ))}
-          <button type="button" className="ib" aria-label={words.clearSelection} onClick={selection.clear}>
-            <X className="i" aria-hidden />
-          </button>
-        </div>
-      )}
+      {n > 0 && <Bar selection={selection} onPick={begin} onMine={takeOver} />}
       {shown && (
-        <Suspense>
-          <Picker
-            field={shown.field}
-            projectId={projectId}
-            items={shown.items}
-            onChange={(change) => apply(shown.items, change)}
-            onClose={close}
-          />
-        </Suspense>
+        <LazyFieldPicker
+          key={`${shown.field} ${shown.items.map(({ id }) => id).join()}`}
+          {...shown}
+          items={shown.items.map(selection.latest)}
+          onChange={(change, said) => changeTasks(shown.items, change, said)}
+          onClose={() => {
+            setPicking(undefined)
+            onAnswered()
+          }}
+          onFocusLost={() => shown.items[0] && focusTask(shown.items[0].id)}
+        />
       )}
     </>
   )
 }
+
+/** Loads the people and agents of the team once a task has the focus, so that the picker knows them. */
+function usePeopleAhead(): void {
+  const { team } = useRouteContext({ from: '/inside' })
+  const cache = useQueryClient()
+  useEffect(() => {
+    const load = ({ target }: FocusEvent) => {
+      if (!(target instanceof Element && target.closest('[data-task]'))) return
+      stop()
+      void cache.prefetchQuery(membersQuery(team.id))
+      void cache.prefetchQuery(agentsQuery(team.id))
+    }
+    const stop = () => document.removeEventListener('focusin', load)
+    document.addEventListener('focusin', load)
+    return stop
+  }, [cache, team.id])
+}
+
+interface BarProps {
+  selection: TaskSelection
+  onPick(field: PickerField, anchor: Element): void
+  onMine(): void
+}
+
+function Bar({ selection, onPick, onMine }: BarProps) {
+  const n = selection.all?.count ?? selection.ids.size
+  const all = selection.selectAll?.count ?? selection.loaded()
+  const bar = useRef<HTMLDivElement>(null)
+  const foot = useMemo(() => <SelectionKeys n={n} all={all} />, [n, all])
+  useStatusBarLeft(foot)
+  return (
+    <div className="actbar" role="toolbar" aria-label={words.selected(n)} ref={bar}>
+      <span className="cnt">
+        {words.selected(n)}
+        {n < all && (
+          <button type="button" className="link" onClick={selection.selectAll?.run ?? selection.selectLoaded}>
+            {words.selectAll(all)}
+          </button>
+        )}
+      </span>
+      {buttons.map(({ field, Icon }) => (
+        <button
+          key={field}
+          type="button"
+          className="btn"
+          aria-label={`${pickerWords.fields[field]} ${pickerKeys[field]}`}
+          aria-haspopup="dialog"
+          aria-keyshortcuts={pickerKeys[field]}
+          onClick={({ currentTarget }) => onPick(field, currentTarget)}
+        >
+          <Icon className="i s14" aria-hidden />
+          <span className="hp">{pickerWords.fields[field]}</span> <Kbd>{pickerKeys[field]}</Kbd>
+        </button>
+      ))}
+      <MoreMenu
+        onChoose={(entry) => {
+          if (entry === 'mine') return onMine()
+          if (entry === 'copy') return void copyKeys(selection.targets())
+          // The menu gives the focus back first.
+          setTimeout(() => bar.current && onPick(entry, bar.current.querySelector('.more') ?? bar.current), 50)
+        }}
+      />
+      <button type="button" className="ib" aria-label={words.clearSelection} onClick={selection.clear}>
+        <X className="i" aria-hidden />
+      </button>
+    </div>
+  )
+}
+
+type MoreEntry = 'blockedBy' | 'estimate' | 'mine' | 'copy'
+
+const MoreMenu = ({ onChoose }: { onChoose(entry: MoreEntry): void }) => (
+  <LazyMenu
+    trigger={
+      <button type="button" className="ib more" aria-label={words.moreActions}>
+        <Ellipsis className="i" aria-hidden />
+      </button>
+    }
+    entries={[
+      { value: 'blockedBy', label: pickerWords.fields.blockedBy },
+      { value: 'estimate', label: pickerWords.fields.estimate },
+      { value: 'mine', label: pickerWords.assignMe },
+      { value: 'copy', label: words.copyKeys },
+    ]}
+    onChoose={(entry) => onChoose(entry as MoreEntry)}
+  />
+)
+
+async function copyKeys(items: readonly TaskItem[]): Promise<void> {
+  await copyText(items.map(({ key }) => key).join(', '))
+  toast({ title: words.copied })
+}
+
+/** The keys of a selection, for the status bar. */
+const SelectionKeys = ({ n, all }: { n: number; all: number }) => (
+  <>
+    <b className="b5 ink">{words.selected(n)}</b>
+    {(['status', 'priority', 'assignee', 'label'] as const).map((field) => (
+      <KeyHint key={field} keys={pickerKeys[field]} text={pickerWords.fields[field].toLowerCase()} />
+    ))}
+    <KeyHint keys="$mod+k" text={words.keys.foot.actions} />
+    {n < all && <KeyHint keys="$mod+a" text={words.keys.foot.all(all)} />}
+    <KeyHint keys="Escape" text={words.keys.foot.clear} />
+  </>
+)
+
+const KeyHint = ({ keys, text }: { keys: string; text: string }) => (
+  <span className="row">
+    {keyLabels(keys).map((cap) => (
+      <Kbd key={cap}>{cap}</Kbd>
+    ))}
+    {text}
+  </span>
+)

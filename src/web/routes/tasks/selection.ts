@@ -1,7 +1,8 @@
 /** Which tasks are selected, and on which one the keys act. */
-import { useCallback, useMemo, useRef, useState } from 'react'
+import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { useCommands } from '../../shortcuts.ts'
+import { showTasks } from '../task/shown-tasks.ts'
 import { words } from './words.ts'
 
 /** All tasks that match the filters of the page, loaded or not: a selection that is a query. */
@@ -21,6 +22,12 @@ export interface TaskSelection {
   /** The task that has the focus. */
   point(id: string): void
   clear(): void
+  /** Selects the loaded tasks; if they are selected already, all that match. */
+  selectLoaded(): void
+  /** The task as the list has it now. */
+  latest(task: TaskItem): TaskItem
+  /** How many tasks are loaded. */
+  loaded(): number
   /** What an action is for: the selected tasks, else the one with the focus. */
   targets(): TaskItem[]
 }
@@ -37,9 +44,11 @@ interface Options {
   /** Brings a task into view before it gets the focus. */
   reveal?(index: number): void
   matching?: AllMatching | undefined
+  /** The key of the task that is open beside the list. */
+  open?: string | undefined
 }
 
-export function useSelection({ items, reveal, matching }: Options): TaskSelection {
+export function useSelection({ items, reveal, matching, open }: Options): TaskSelection {
   const { ids, all, setIds, selectLoaded, selectAll } = useSelectedIds(items, matching)
   const cursor = useRef<string>(undefined)
   const anchor = useRef<string>(undefined)
@@ -78,11 +87,31 @@ export function useSelection({ items, reveal, matching }: Options): TaskSelectio
         cursor.current = id
       },
       clear: () => setIds(new Set()),
+      selectLoaded,
+      latest: (task) => latest.current[placeOf(task.id)] ?? task,
+      loaded: () => latest.current.length,
       targets: () =>
         latest.current.filter(({ id }) => (ids.size > 0 ? ids.has(id) : id === cursor.current && isFocused(id))),
     }),
-    [ids, all, matching, placeOf, setIds, selectAll],
+    [ids, all, matching, placeOf, setIds, selectLoaded, selectAll],
   )
+  useEffect(() => showTasks(items), [items])
+  useOpened(open, (key) => {
+    const place = latest.current.findIndex((task) => task.key === key)
+    if (place < 0) return
+    cursor.current = latest.current[place]?.id
+    reveal?.(place)
+  })
+  useSelectionKeys(selection, cursor, step)
+  return selection
+}
+
+/** `j` `k` move the focus, `x` selects the task with the focus, and `⇧` with an arrow key extends the selection. */
+function useSelectionKeys(
+  selection: TaskSelection,
+  cursor: RefObject<string | undefined>,
+  step: (by: number, extend?: boolean) => void,
+): void {
   const list = { scope: 'list', keysOnly: true } as const
   useCommands([
     { ...list, keys: 'j', label: words.keys.next, run: () => step(1) },
@@ -94,10 +123,9 @@ export function useSelection({ items, reveal, matching }: Options): TaskSelectio
       ...list,
       keys: '$mod+a',
       label: words.keys.all,
-      run: selectLoaded,
+      run: selection.selectLoaded,
     },
   ])
-  return selection
 }
 
 type Ids = ReadonlySet<string>
@@ -116,15 +144,23 @@ function useSelectedIds(items: readonly TaskItem[], matching: AllMatching | unde
     [loaded, matching],
   )
   /** Selects the loaded tasks; if they are selected already, all that match. */
-  const selectLoaded = () => {
-    const isRepeated = items.length > 0 && items.every(({ id }) => ids.has(id))
-    if (isRepeated && matching && matching.count > items.length) selectAll()
+  const selectLoaded = useCallback(() => {
+    const isRepeated = loaded.size > 0 && [...loaded].every((id) => ids.has(id))
+    if (isRepeated && matching && matching.count > loaded.size) selectAll()
     else setIds(loaded)
-  }
+  }, [loaded, ids, matching, selectAll, setIds])
   return { ids, all, setIds, selectLoaded, selectAll }
 }
 
-/** Whether the task, or something in it, has the focus. */
+/** Calls the function when another task is opened. */
+function useOpened(key: string | undefined, follow: (key: string) => void): void {
+  const latest = useRef(follow)
+  latest.current = follow
+  useEffect(() => {
+    if (key !== undefined) latest.current(key)
+  }, [key])
+}
+
+/** Whether the task has the focus. */
 const isFocused = (id: string): boolean =>
-  document.activeElement?.closest('[data-task]')?.getAttribute('data-task') === id ||
-  document.activeElement?.closest('.panel') !== null
+  document.activeElement?.closest('[data-task]')?.getAttribute('data-task') === id

@@ -4,11 +4,11 @@ import { type ReactNode, Suspense, useCallback, useState } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
 import { lazy } from '../../lib/lazy.ts'
-import type { PickerField } from './field-picker.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { type GroupAdd, GroupedList } from './grouped-list.tsx'
 import { TaskList, type TaskListProps } from './list.tsx'
 import { EscapeKey, useTaskPageKeys } from './page-keys.tsx'
+import type { PickerField } from './pickers/field.ts'
 import { groupingOf, isUnfiltered, noFilters, type TaskGrouping, type TaskSearch, type TaskView } from './search.ts'
 import type { TaskSelection } from './selection.ts'
 import { SelectionBar } from './selection-bar.tsx'
@@ -75,7 +75,15 @@ export function TaskViews({ scope, search, narrow, may, view, onAdd, nothing, ..
   const bar = (selection: TaskSelection) => (
     <>
       <EscapeKey search={search} selection={selection} narrow={narrow} />
-      {may && <SelectionBar projectId={scope} selection={selection} asked={props.asked} onAnswered={answered} />}
+      {may && (
+        <SelectionBar
+          projectId={scope}
+          open={search.open}
+          selection={selection}
+          asked={props.asked}
+          onAnswered={answered}
+        />
+      )}
     </>
   )
   const clear = () => narrow(noFilters)
@@ -112,7 +120,12 @@ export function TaskViews({ scope, search, narrow, may, view, onAdd, nothing, ..
       </Suspense>
       {search.open && (
         <Suspense>
-          <TaskPanel key={search.open} taskKey={search.open} onClose={() => narrow({ open: undefined })} />
+          <TaskPanel
+            key={search.open}
+            taskKey={search.open}
+            onOpen={open}
+            onClose={() => narrow({ open: undefined })}
+          />
         </Suspense>
       )}
       {dialog && (
