@@ -20,7 +20,7 @@ import { useCompletionSources } from '../../writing/completion-sources.tsx'
 import { pendingStore } from '../../writing/file-stores.ts'
 import { useCreateTask } from '../tasks/queries.ts'
 import { Criteria } from './criteria.tsx'
-import { type NewTask, toInput, useNewTask } from './fields.ts'
+import { type NewTaskValues, toInput, useNewTask } from './fields.ts'
 import { Properties } from './properties.tsx'
 import { SimilarTasks } from './similar.tsx'
 import { words } from './words.ts'
@@ -33,18 +33,18 @@ interface Project {
 
 interface Props {
   project: Project
-  status: NewTask['status']
+  values?: NewTaskValues | undefined
   onClose(): void
 }
 
-export default function NewTaskDialog({ project, status, onClose }: Props) {
+export default function NewTaskDialog({ project, values, onClose }: Props) {
   const title = useRef<HTMLTextAreaElement>(null)
   return (
     <Base.Root open onOpenChange={(open) => !open && onClose()}>
       <Base.Portal>
         <Base.Backdrop className="veil" />
         <Base.Popup className="dialog newtask" initialFocus={title}>
-          <NewTaskForm project={project} status={status} title={title} onClose={onClose} />
+          <NewTaskForm project={project} values={values} title={title} onClose={onClose} />
         </Base.Popup>
       </Base.Portal>
     </Base.Root>
@@ -97,8 +97,8 @@ interface FormProps extends Props {
   title: RefObject<HTMLTextAreaElement | null>
 }
 
-function NewTaskForm({ project: first, status, title, onClose }: FormProps) {
-  const form = useNewTask(status)
+function NewTaskForm({ project: first, values = {}, title, onClose }: FormProps) {
+  const form = useNewTask(values)
   const { task, change } = form
   const [project, setProject] = useState(first)
   const [isMore, setMore] = useState(false)

@@ -43,12 +43,15 @@ const hasText = ({ title, description, acceptance, files }: NewTask): boolean =>
 
 const DRAFT = 'new task'
 
-/** `status` is where the task was begun, so it counts more than that of an earlier draft. */
-export function useNewTask(status: NewTask['status']) {
+/** What a task gets from where it was begun, such as a group of a list. */
+export type NewTaskValues = Partial<Pick<NewTask, 'status' | 'priority' | 'assignee' | 'labels'>>
+
+/** `values` count more than those of an earlier draft. */
+export function useNewTask({ status = 'todo', ...values }: NewTaskValues) {
   const userId = useUserId()
   const [task, setTask] = useState<NewTask>(() => {
     const draft = readDraft<NewTask>(userId, DRAFT)
-    return { ...empty, ...draft, status, files: draft?.files.filter(isThere) ?? [] }
+    return { ...empty, ...draft, ...values, status, files: draft?.files.filter(isThere) ?? [] }
   })
   const change = useCallback(
     (patch: Partial<NewTask> | ((before: NewTask) => Partial<NewTask>)) =>

@@ -61,7 +61,7 @@ function useDescriptionDraft(task: TaskDetail): TextDraft {
       const description = text.trim() === '' ? null : text
       const { data, changeId } = await okUndoable(one.patch({ description }, writeOptions(version)))
       recordWrittenVersion(task.id, data.version)
-      if (changeId) offerUndo(words.changed(task.key), changeId)
+      if (changeId) offerUndo(words.changed(task.key, undefined), changeId)
       return data.version
     },
     readCurrent: async () => {

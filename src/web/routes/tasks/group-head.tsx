@@ -26,7 +26,7 @@ interface Props {
 export function GroupHead({ group, by, open, onToggle, onAdd }: Props) {
   const party = useParty(group, by)
   const name = groupName(group, by, party)
-  const add = onAdd && valuesOf(group, by)
+  const add = onAdd && valuesOf(group, by, party)
   const Chevron = open ? ChevronDown : ChevronRight
   return (
     <div className="grp">
@@ -89,11 +89,11 @@ function useNote({ items, ready = 0 }: TaskGroup): string {
 }
 
 /** The values that a new task gets in this group; undefined if none can be added there. */
-function valuesOf({ value }: TaskGroup, by: TaskGrouping): GroupAdd | undefined {
+function valuesOf({ value }: TaskGroup, by: TaskGrouping, party: UserOrAgent | undefined): GroupAdd | undefined {
   if (value === null) return undefined
   if (by === 'status') return value === 'backlog' || value === 'todo' ? { values: { status: value } } : undefined
   if (by === 'priority') return { values: { priority: value as Priority } }
-  if (by === 'assignee') return { values: { assignee: value } }
+  if (by === 'assignee') return party && { values: { assignee: party } }
   if (by === 'label') return { values: { labels: [value] } }
   return by === 'project' ? { values: {}, projectId: value } : undefined
 }

@@ -2,8 +2,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import type { TaskGroup } from '../../../features/tasks/lists/list-schema.ts'
-import type { TaskCreate } from '../../../features/tasks/schema.ts'
 import { ProblemBox } from '../../components/states.tsx'
+import type { NewTaskValues } from '../new-task/fields.ts'
 import { GroupHead } from './group-head.tsx'
 import { foldedStates, groupKey, groupsQuery, useMoreTasks } from './group-queries.ts'
 import { ListLoading, NoneMatch, type TaskListProps, useMatching } from './list.tsx'
@@ -12,7 +12,7 @@ import { groupingOf, isUnfiltered, type TaskSearch } from './search.ts'
 import { words } from './words.ts'
 
 export interface GroupAdd {
-  values: Partial<TaskCreate>
+  values: NewTaskValues
   /** The project of the group, on the page of all projects. */
   projectId?: string
 }

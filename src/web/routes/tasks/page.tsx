@@ -34,7 +34,6 @@ export function TasksPage() {
   )
   const askWhere = useCallback((item: TaskItem) => setAsked({ field: 'status', item }), [])
   const add = useCallback((status: 'backlog' | 'todo' = 'todo') => setAdding({ status }), [])
-  const { status = 'todo', ...values } = adding ?? {}
   return (
     <>
       <TaskViews
@@ -55,9 +54,7 @@ export function TasksPage() {
         board={(shared) => <BoardView {...shared} project={project} onAdd={add} onMenu={askWhere} />}
         graph={(shared) => <GraphView {...shared} project={project} />}
       />
-      {adding && (
-        <CreateTaskDialog project={project} status={status} values={values} onClose={() => setAdding(undefined)} />
-      )}
+      {adding && <CreateTaskDialog project={project} values={adding} onClose={() => setAdding(undefined)} />}
     </>
   )
 }

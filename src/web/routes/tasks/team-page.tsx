@@ -44,7 +44,7 @@ export function TeamTasksPage() {
         nothing={<Nothing />}
       />
       {project && adding && (
-        <CreateTaskDialog project={project} status="todo" values={adding.values} onClose={() => setAdding(undefined)} />
+        <CreateTaskDialog project={project} values={adding.values} onClose={() => setAdding(undefined)} />
       )}
     </>
   )
