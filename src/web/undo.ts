@@ -4,6 +4,7 @@
  */
 import type { Undone } from '../features/changes/schema.ts'
 import { changes, ok, writeOptions } from './api.ts'
+import { beginProgress, followChange } from './change-progress.ts'
 import { toast } from './components/toasts.tsx'
 import { queryClient } from './query-client.ts'
 import { words } from './words.ts'
@@ -52,9 +53,24 @@ const newestOnServer = async () => (await ok(changes.changes.get({ query: { rece
 async function undoOnServer(id: ChangeId): Promise<string | undefined> {
   const wanted = id ?? (await newestOnServer())?.id
   if (!wanted) throw new Error(words.nothingToUndo)
-  const { kept } = await ok(changes.changes({ id: wanted }).undo.post({}, writeOptions()))
+  const { kept } = await undoWhole(wanted)
   await Promise.all(shown.map((key) => queryClient.invalidateQueries({ queryKey: [key] })))
   return kept.length > 0 ? kept.slice(0, 3).map(describeKept).join(' ') : undefined
+}
+
+/** A job undoes a change of many tasks: its outcome is known once the job has ended. */
+async function undoWhole(id: string): Promise<Undone> {
+  const undo = () => ok(changes.changes({ id }).undo.post({}, writeOptions()))
+  const begun = await undo()
+  if (begun.state !== 'undoing') return begun
+  const { tasks: total, label } = begun
+  const progress = beginProgress({ total, title: (done) => words.undoing(label, done, total) })
+  try {
+    await followChange(id, ({ restored }) => progress.advance(restored))
+    return await undo()
+  } finally {
+    progress.end()
+  }
 }
 
 /** The queries that show tasks. */

@@ -135,6 +135,8 @@ export const words = {
   keysHere: 'Shortcuts',
   atWork: (n: number) => `${n} at work`,
   undone: (title: string) => `Undone: ${title}`,
+  stop: 'Stop',
+  undoing: (title: string, done: number, total: number) => `Undoing: ${title} · ${done} of ${total}`,
   nothingToUndo: 'There is no recent change to undo.',
   notUndone: (title: string) => `Could not undo: ${title}`,
   inTeams: 'Several of your teams have this page',

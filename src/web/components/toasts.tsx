@@ -13,6 +13,13 @@ export function toast(message: ToastText): void {
   for (const tell of listeners) tell()
 }
 
+/** Removes a toast that stays. */
+export function closeToast(id: string): void {
+  const place = waiting.findIndex((message) => message.id === id)
+  if (place >= 0) waiting.splice(place, 1)
+  void import('./toast-list.tsx').then(({ close }) => close(id)).catch(() => undefined)
+}
+
 /** Passes waiting and later toasts to the list, until it is unmounted. */
 function drain(to: (toast: ToastText) => void): () => void {
   show = to

@@ -1,14 +1,18 @@
 /** One change of several tasks: shown at once, sent in batches, and undone as a whole. */
 import { type QueryClient, type QueryKey, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { ChangeProgress } from '../../../features/changes/schema.ts'
 import type { GroupedTasks, TaskGroups, TaskPage } from '../../../features/tasks/lists/list-schema.ts'
 import type { ChangedMany, ChangeMany } from '../../../features/tasks/many/many-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
-import { changes, newIdempotencyKey, okUndoable, writeOptions } from '../../api.ts'
+import { changes, newIdempotencyKey, ok, okUndoable, writeOptions } from '../../api.ts'
+import { beginProgress, followChange, stopChange } from '../../change-progress.ts'
+import { toast } from '../../components/toasts.tsx'
 import { lastWrittenVersion, recordWrittenVersion } from '../../live/written-versions.ts'
 import { isProblem } from '../../problem.ts'
 import { offerUndo } from '../../undo.ts'
 import { changeInGroups } from './group-queries.ts'
 import { moveCard } from './moves.ts'
+import type { TaskSelection } from './selection.ts'
 import { words } from './words.ts'
 
 export type BatchChange = ChangeMany['change']
@@ -19,15 +23,22 @@ interface Batch {
   change: BatchChange
   /** Describes the change without its tasks: "priority High". */
   said: string
+  /** Changes all tasks that match, not only the items, which are loaded. */
+  all?: TaskSelection['all']
 }
 
 export interface BatchOutcome {
-  changed: ChangedMany['items']
+  /** The ids of the changed tasks that the page knows. */
+  changed: ReadonlySet<string>
+  /** How many tasks were changed. */
+  done: number
   /** How many the server refused to change, or did not come to. */
   refused: number
   /** How many may have been changed: the server did not say. */
   unknown: number
   reasons: string[]
+  /** What the toast says: `500 tasks changed`. */
+  title: string
   /** The id by which the server undoes what was changed. */
   changeId?: string
 }
@@ -50,67 +61,114 @@ async function send(some: Asked[], wanted: BatchChange, changeKey: string) {
   }
 }
 
-/** Changes all of them, and ends at the first call that fails as a whole. */
-async function changeAll(asked: readonly Asked[], wanted: BatchChange): Promise<BatchOutcome> {
-  const outcome: BatchOutcome = { changed: [], refused: 0, unknown: 0, reasons: [] }
+type Announce = (text: string) => void
+
+/** Changes all of them, and ends at the first call that fails as a whole, or when the person stops it. */
+async function changeListed(batch: Batch, announce: Announce): Promise<BatchOutcome> {
+  // What is shown may still be older than what this page has written, which is no conflict.
+  const asked = batch.items.map(({ id, version }) => ({ id, ifMatch: Math.max(version, lastWrittenVersion(id)) }))
+  const changed = new Set<string>()
+  const outcome = { refused: 0, unknown: 0, reasons: [] as string[] }
+  let changeId: string | undefined
+  let isStopped = false
+  const total = asked.length
+  const stop = () => {
+    isStopped = true
+  }
+  const progress = beginProgress({ total, title: (done) => words.changing(total, done), announce, onStop: stop })
   // The server undoes all calls with this key as one change.
   const changeKey = newIdempotencyKey()
-  for (let from = 0; from < asked.length; from += MOST_AT_ONCE) {
+  for (let from = 0; from < total && !isStopped; from += MOST_AT_ONCE) {
     const some = asked.slice(from, from + MOST_AT_ONCE)
     try {
-      const { data, changeId } = await send(some, wanted, changeKey)
-      const { items } = data
-      outcome.changeId ??= changeId
-      const problems = items.flatMap(({ problem }) => problem ?? [])
-      for (const { id, task } of items) if (task) recordWrittenVersion(id, task.version)
-      outcome.changed.push(...items.filter(({ task }) => task))
-      outcome.refused += problems.length
-      outcome.reasons.push(...problems.map(({ detail }) => detail))
+      const answer = await send(some, batch.change, changeKey)
+      const { items } = answer.data as ChangedMany
+      changeId ??= answer.changeId
+      for (const { id, task, problem } of items) {
+        if (task) recordWrittenVersion(id, task.version)
+        if (task) changed.add(id)
+        if (problem) outcome.reasons.push(problem.detail)
+      }
+      outcome.refused += items.filter(({ problem }) => problem).length
+      progress.advance(from + some.length)
     } catch (error) {
       outcome.unknown = isLost(error) ? some.length : 0
-      outcome.refused += asked.length - from - outcome.unknown
+      outcome.refused += total - from - outcome.unknown
       outcome.reasons.push((error as Error).message)
       break
     }
   }
-  return outcome
+  progress.end()
+  const done = changed.size
+  const title = describeBatch(batch, changed, done, isStopped)
+  return { changed, done, title, ...outcome, ...(changeId !== undefined && { changeId }) }
+}
+
+/** Lets a job of the server change all tasks that match. */
+async function changeMatching(
+  { where, count: total }: NonNullable<TaskSelection['all']>,
+  batch: Batch,
+  announce: Announce,
+): Promise<BatchOutcome> {
+  const { comment: _, ...change } = batch.change
+  const begun = await ok(changes.tasks.batch.post({ where, expect: total, change }, writeOptions()))
+  const { id } = begun as ChangeProgress
+  const onStop = () => void stopChange(id).catch(() => undefined)
+  const progress = beginProgress({ total, title: (done) => words.changing(total, done), announce, onStop })
+  try {
+    const end = await followChange(id, ({ done, refused }) => progress.advance(done + refused))
+    const { done, refused, problems, stoppedBecause, state } = end
+    const title = describeBatch(batch, new Set(), done, state === 'stopped')
+    const reasons = [...(stoppedBecause ? [stoppedBecause] : []), ...problems.map(({ detail }) => detail)]
+    return { changed: new Set(), done, refused, unknown: 0, reasons, title, changeId: id }
+  } finally {
+    progress.end()
+  }
+}
+
+interface Report {
+  announce: Announce
+  told(outcome: BatchOutcome): void
 }
 
 /** Makes one change to several tasks: shown at once where the page knows how it will look. */
-export function useBatchChange(projectId: string, told: (outcome: BatchOutcome, batch: Batch) => void) {
+export function useBatchChange(projectId: string, { announce, told }: Report) {
   const cache = useQueryClient()
   const queryKey = ['tasks', projectId]
   return useMutation({
-    // One after the other. What is shown may still be older than what this page has written, which is no conflict.
+    // One after the other.
     scope: { id: `batch ${projectId}` },
-    mutationFn: ({ items, change: wanted }: Batch) =>
-      changeAll(
-        items.map(({ id, version }) => ({ id, ifMatch: Math.max(version, lastWrittenVersion(id)) })),
-        wanted,
-      ),
+    mutationFn: (batch: Batch) =>
+      batch.all ? changeMatching(batch.all, batch, announce) : changeListed(batch, announce),
     onMutate: async ({ items, change: wanted }) => {
       await cache.cancelQueries({ queryKey })
       const before = cache.getQueriesData({ queryKey })
       showAtOnce(cache, projectId, new Set(items.map(({ id }) => id)), wanted)
       return { before }
     },
-    onSuccess: (outcome, batch, { before }) => {
-      const { items, change: wanted, said } = batch
-      if (outcome.changed.length < items.length) {
+    onSuccess: (outcome, { items, change: wanted, all }, { before }) => {
+      if (!all && outcome.changed.size < items.length) {
         putBack(cache, before)
-        showAtOnce(cache, projectId, new Set(outcome.changed.map(({ id }) => id)), wanted)
+        showAtOnce(cache, projectId, outcome.changed, wanted)
       }
-      if (outcome.changed.length > 0) offerUndo(describeBatch(outcome, said), outcome.changeId)
-      told(outcome, batch)
+      if (outcome.done > 0) offerUndo(outcome.title, outcome.changeId)
+      told(outcome)
+    },
+    onError: (error, _batch, context) => {
+      if (context) putBack(cache, context.before)
+      toast({ title: words.nothingChanged, text: error.message, bad: true })
     },
     onSettled: () =>
       Promise.all([queryKey, ['task'], ['at work']].map((key) => cache.invalidateQueries({ queryKey: key }))),
   })
 }
 
-/** Returns what was changed: "3 tasks: priority High". */
-export const describeBatch = ({ changed }: BatchOutcome, said: string): string =>
-  words.changedTo(changed.length === 1 ? (changed[0]?.task?.key ?? '') : words.n(changed.length), said)
+/** Returns what was changed: "3 tasks: priority High", or how many if not all were. */
+const describeBatch = ({ items, said, all }: Batch, changed: ReadonlySet<string>, done: number, isStopped: boolean) => {
+  if (isStopped) return words.changedOf(done, all?.count ?? items.length)
+  const only = done === 1 ? items.find(({ id }) => changed.has(id)) : undefined
+  return words.changedTo(only?.key ?? words.n(done), said)
+}
 
 const putBack = (cache: QueryClient, before: readonly [QueryKey, unknown][]): void => {
   for (const [key, data] of before) cache.setQueryData(key, data)

@@ -121,18 +121,6 @@ export const listQuery = (scope: string, search: TaskSearch) =>
       shareList(before as InfiniteData<TaskPage> | undefined, after as InfiniteData<TaskPage>),
   })
 
-/** Loads every task that matches, for a change of all of them. */
-export async function loadMatching(where: Record<string, unknown>): Promise<TaskItem[]> {
-  const items: TaskItem[] = []
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const query = { ...where, limit: MOST_AT_ONCE, sort: 'number' as const, ...(cursor && { cursor }) }
-    const page = (await ok(tasks.tasks.get({ query }))) as TaskPage
-    items.push(...page.items)
-    cursor = page.nextCursor
-  }
-  return items
-}
-
 export const graphQuery = (projectId: string, slug: string, search: TaskSearch) =>
   queryOptions({
     queryKey: ['tasks', projectId, 'graph', taskFilters(search)],

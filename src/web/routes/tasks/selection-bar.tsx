@@ -64,7 +64,8 @@ export function SelectionBar({ projectId, selection, open, asked, onAnswered }: 
   const takeOver = () => {
     const opened = open === undefined ? undefined : cache.getQueryData<TaskDetail>(['task', open])
     const items = selection.targets()
-    changeTasks(items.length > 0 || !opened ? items : [opened], { assignee: me.id }, pickerWords.said.assignee(me.name))
+    const tasks = items.length > 0 || !opened ? items : [opened]
+    changeTasks(tasks, { assignee: me.id }, pickerWords.said.assignee(me.name), selection.all)
   }
   const n = selection.all?.count ?? selection.ids.size
   useCommands(
@@ -88,7 +89,7 @@ export function SelectionBar({ projectId, selection, open, asked, onAnswered }: 
           key={`${shown.field} ${shown.items.map(({ id }) => id).join()}`}
           {...shown}
           items={shown.items.map(selection.latest)}
-          onChange={(change, said) => changeTasks(shown.items, change, said)}
+          onChange={(change, said) => changeTasks(shown.items, change, said, asked ? undefined : selection.all)}
           onClose={() => {
             setPicking(undefined)
             onAnswered()

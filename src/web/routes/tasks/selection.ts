@@ -1,5 +1,6 @@
 /** Which tasks are selected, and on which one the keys act. */
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import type { ChangeMatching } from '../../../features/tasks/many/many-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { useCommands } from '../../shortcuts.ts'
 import { showTasks } from '../task/shown-tasks.ts'
@@ -7,7 +8,7 @@ import { words } from './words.ts'
 
 /** All tasks that match the filters of the page, loaded or not: a selection that is a query. */
 export interface AllMatching {
-  where: Record<string, unknown>
+  where: ChangeMatching['where']
   count: number
 }
 

@@ -107,17 +107,7 @@ export function TaskViews({ scope, search, narrow, may, view, onAdd, nothing, ..
           onSave={() => setDialog(true)}
         />
       )}
-      <Suspense>
-        {view === 'board' && props.board?.(shared)}
-        {view === 'list' &&
-          (groupingOf(search) === 'none' ? (
-            <TaskList {...shared} />
-          ) : (
-            <GroupedList {...shared} onAdd={props.onAddTo} />
-          ))}
-        {view === 'timeline' && <Timeline {...shared} />}
-        {view === 'graph' && props.graph?.(shared)}
-      </Suspense>
+      <CurrentView {...{ shared, view }} board={props.board} graph={props.graph} onAddTo={props.onAddTo} />
       {search.open && (
         <Suspense>
           <TaskPanel
@@ -136,6 +126,20 @@ export function TaskViews({ scope, search, narrow, may, view, onAdd, nothing, ..
     </>
   )
 }
+
+interface CurrentViewProps extends Pick<Props, 'view' | 'board' | 'graph' | 'onAddTo'> {
+  shared: TaskListProps
+}
+
+const CurrentView = ({ shared, view, board, graph, onAddTo }: CurrentViewProps) => (
+  <Suspense>
+    {view === 'board' && board?.(shared)}
+    {view === 'list' &&
+      (groupingOf(shared.search) === 'none' ? <TaskList {...shared} /> : <GroupedList {...shared} onAdd={onAddTo} />)}
+    {view === 'timeline' && <Timeline {...shared} />}
+    {view === 'graph' && graph?.(shared)}
+  </Suspense>
+)
 
 interface ViewBarProps extends Pick<Props, 'search' | 'view' | 'views' | 'groupings' | 'onAdd'> {
   onFilter: (() => void) | undefined

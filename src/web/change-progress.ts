@@ -1,0 +1,60 @@
+/** Shows how far a change of many tasks is: a toast that stays, with a button that stops it. */
+import type { ChangeProgress } from '../features/changes/schema.ts'
+import { changes, newIdempotencyKey, ok, writeOptions } from './api.ts'
+import { closeToast, toast } from './components/toasts.tsx'
+import { words } from './words.ts'
+
+/** A change that ends sooner shows no progress. */
+const DELAY_MS = 150
+const POLL_MS = 400
+/** Screen readers hear of every quarter. */
+const QUARTERS = 4
+
+interface Progress {
+  advance(done: number): void
+  end(): void
+}
+
+interface Options {
+  total: number
+  /** What the toast says: `Changing 500 tasks · 120 done`. */
+  title(done: number): string
+  announce?(text: string): void
+  onStop?(): void
+}
+
+export function beginProgress({ total, title, announce, onStop }: Options): Progress {
+  const id = newIdempotencyKey()
+  let [done, quarter, isShown] = [0, 0, false]
+  const show = () => {
+    isShown = true
+    toast({ id, title: title(done), stays: true, ...(onStop && { action: { label: words.stop, run: onStop } }) })
+  }
+  const timer = setTimeout(show, DELAY_MS)
+  return {
+    advance: (n) => {
+      done = n
+      if (isShown) show()
+      const next = Math.floor((QUARTERS * n) / total)
+      if (next > quarter && n < total) announce?.(title(n))
+      quarter = next
+    },
+    end: () => {
+      clearTimeout(timer)
+      if (isShown) closeToast(id)
+    },
+  }
+}
+
+/** Waits until the job of a change, or of its undo, has ended. */
+export async function followChange(id: string, onProgress: (now: ChangeProgress) => void): Promise<ChangeProgress> {
+  for (;;) {
+    const now = await ok(changes.changes({ id }).get())
+    onProgress(now)
+    if (!now.running) return now
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+}
+
+export const stopChange = (id: string): Promise<ChangeProgress> =>
+  ok(changes.changes({ id }).stop.post({}, writeOptions()))
