@@ -35,18 +35,32 @@ describe('the steps of onboarding', () => {
     const fresh = await me.fetch<Onboarding>('GET', '/api/onboarding')
     expect(fresh.body).toEqual({
       onboardedAt: null,
-      steps: (['organization', 'invite', 'token', 'project'] as const).map((id) => ({ id, done: false })),
+      steps: (['organization', 'invite', 'token', 'project', 'agent', 'task'] as const).map((id) => ({
+        id,
+        done: false,
+      })),
     })
     const team = (await me.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
     expect(await done(me)).toEqual(['organization'])
     await me.fetch('POST', `/api/teams/${team.id}/invite`, { email: `${unique('x')}@example.com` })
     expect(await done(me)).toEqual(['organization', 'invite'])
-    await mcpToken(t, me)
+    const token = await mcpToken(t, me)
     const project = (await me.fetch<{ id: string }>('POST', '/api/projects', { name: unique('p') })).body
     expect(await done(me)).toEqual(['organization', 'invite', 'token', 'project'])
+    await me.fetch('POST', `/api/projects/${project.id}/tasks`, { title: 'Lock the folder' })
+    await call(
+      t,
+      'POST',
+      '/mcp',
+      { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+      {
+        authorization: `Bearer ${token}`,
+      },
+    )
+    expect(await done(me)).toEqual(['organization', 'invite', 'token', 'project', 'agent', 'task'])
     await me.fetch('DELETE', `/api/projects/${project.id}`)
     await me.fetch('DELETE', `/api/teams/${team.id}`)
-    expect(await done(me)).toEqual(['invite', 'token'])
+    expect(await done(me)).toEqual(['invite', 'token', 'agent'])
   })
 
   test('for a team and for company are done for someone who was added to a team', async () => {

@@ -44,6 +44,7 @@ const usual: PreferencesAnswer = {
   density: 'comfortable',
   presence: 'on',
   shortcuts: 'on',
+  firstSteps: 'auto',
   favourites: [],
   notifications,
 }

@@ -22,6 +22,7 @@ const withDefaults = (
   density: 'comfortable',
   presence: 'on',
   shortcuts: 'on',
+  firstSteps: 'auto',
   ...rest,
   favourites: favourites.slice(0, MOST_FAVOURITES),
   currentOrganizationId: chosen && ctx.actor.memberships.has(chosen) ? chosen : null,

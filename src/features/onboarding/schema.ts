@@ -17,7 +17,10 @@ import { Organization } from '../organizations/schema.ts'
 
 export const Onboarding = object({
   onboardedAt: nullable(instant()),
-  steps: array(object({ id: oneOf(['organization', 'invite', 'token', 'project']), done: bool() }), 10),
+  steps: array(
+    object({ id: oneOf(['organization', 'invite', 'token', 'project', 'agent', 'task']), done: bool() }),
+    10,
+  ),
 })
 export type Onboarding = Static<typeof Onboarding>
 

@@ -3,11 +3,13 @@ import { read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { account, person } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
+import { oauthGrants } from '../grants/table.ts'
 import { sendInvite } from '../invites/service.ts'
 import { invites } from '../invites/table.ts'
 import * as teams from '../organizations/service.ts'
 import { memberships, organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
+import { tasks } from '../tasks/table.ts'
 import { mcpTokens } from '../tokens/table.ts'
 import { userOnboarded } from '../users/events.ts'
 import { users } from '../users/table.ts'
@@ -30,14 +32,23 @@ export const listSteps = read(
         token: sql<boolean>`exists (select 1 from ${mcpTokens} t where t.user_id = ${me})`,
         project: sql<boolean>`exists (select 1 from ${projects} p
           where p.organization_id in ${mine} and p.created_by_id = ${me} and p.deleted_at is null)`,
+        agent: sql<boolean>`exists (select 1 from ${mcpTokens} t where t.user_id = ${me} and t.last_used_at is not null)
+        or exists (select 1 from ${oauthGrants} g where g.user_id = ${me} and g.last_used_at is not null)`,
+        task: sql<boolean>`exists (select 1 from ${tasks} k where k.organization_id in ${mine} and k.deleted_at is null)`,
       })
       .from(users)
       .where(eq(users.id, me))
     if (!found) throw new AppError('unauthenticated', 'This account no longer exists.')
     const { onboardedAt, ...done } = found
+    // The last use of a token is written with a delay.
+    for (const { actor } of ctx.app.auth.unwritten())
+      if (actor.kind === 'mcp_token' && actor.userId === me) done.agent = true
     return {
       onboardedAt,
-      steps: (['organization', 'invite', 'token', 'project'] as const).map((id) => ({ id, done: done[id] })),
+      steps: (['organization', 'invite', 'token', 'project', 'agent', 'task'] as const).map((id) => ({
+        id,
+        done: done[id],
+      })),
     }
   },
 )

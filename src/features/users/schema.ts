@@ -24,6 +24,9 @@ const weekStart = oneOf(['monday', 'sunday'])
 const density = oneOf(['comfortable', 'compact'])
 const presence = oneOf(['on', 'off'], { description: '`off`: other people do not see which page you have open' })
 const shortcuts = oneOf(['on', 'off'], { description: '`off`: single-key shortcuts are disabled in the dashboard' })
+const firstSteps = oneOf(['auto', 'on', 'off'], {
+  description: 'The first steps on the home page; auto: until they are done',
+})
 const favourites = array(id(), 50, { description: 'Projects, tasks, notes and other records, and saved views' })
 const currentOrganizationId = id({ description: 'Team for requests that do not name one' })
 
@@ -35,6 +38,7 @@ export const Preferences = object({
   density: optional(density),
   presence: optional(presence),
   shortcuts: optional(shortcuts),
+  firstSteps: optional(firstSteps),
   /** Earlier versions stored up to 100. */
   favourites: optional(array(id(), 100)),
   notifications: optional(NotificationPreferences),
@@ -49,6 +53,7 @@ export const PreferencesAnswer = object({
   density,
   presence,
   shortcuts,
+  firstSteps,
   favourites,
   notifications: NotificationPreferencesAnswer,
 })
@@ -63,6 +68,7 @@ export const PreferencesPatch = partial(
     density: nullable(density),
     presence: nullable(presence),
     shortcuts: nullable(shortcuts),
+    firstSteps: nullable(firstSteps),
     favourites: nullable(favourites),
     notifications: nullable(NotificationPreferencesPatch),
   }),

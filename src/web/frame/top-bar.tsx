@@ -1,6 +1,7 @@
 import { Link, useNavigate, useRouteContext } from '@tanstack/react-router'
 import { ChevronRight, CircleQuestionMark, Moon, Search, Sparkles, Sun, SunMoon } from 'lucide-react'
 import { Fragment, useState } from 'react'
+import { useFirstSteps } from '../account/first-steps.ts'
 import { nextTheme, storedTheme, storeTheme, type Theme } from '../account/theme.ts'
 import { accounts, ok } from '../api.ts'
 import { Avatar } from '../components/avatar.tsx'
@@ -106,11 +107,13 @@ export const AssistantLink = () => (
 export function HelpMenu() {
   const navigate = useNavigate()
   const { destinations } = useDestinations()
-  const { keys, manual, reference, report } = words.helpMenu
+  const { keys, manual, reference, steps, report } = words.helpMenu
+  const chooseSteps = useFirstSteps()
   const entries = [
     { value: 'keys', label: keys },
     { value: '/manual', label: manual },
     { value: '/api/reference', label: reference },
+    { value: 'steps', label: steps },
     ...(destinations.some(({ to }) => to === '/issues') ? [{ value: '/issues', label: report }] : []),
   ]
   return (
@@ -123,7 +126,10 @@ export function HelpMenu() {
       entries={entries}
       onChoose={(value) => {
         if (value === 'keys') openShortcutList()
-        else if (value === '/issues') void navigate({ to: value, search: { new: '1' } })
+        else if (value === 'steps') {
+          chooseSteps('on')
+          void navigate({ to: '/' })
+        } else if (value === '/issues') void navigate({ to: value, search: { new: '1' } })
         else location.assign(value)
       }}
     />

@@ -1,9 +1,9 @@
 /** The home page: notifications, the reader's tasks, claimed tasks and today's changes; at first the first steps. */
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import { type ReactNode, useId } from 'react'
 import type { Home } from '../../../features/home/schema.ts'
-import { projectsQuery } from '../../account/session.ts'
+import { meQuery, projectsQuery } from '../../account/session.ts'
 import { Avatar, LeaseRing, TimeMark } from '../../components/avatar.tsx'
 import { FeedRow } from '../../components/feed-row.tsx'
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
@@ -12,7 +12,7 @@ import { ago, dueLabel, lastCallLabel, minutesUntil, shareLeft } from '../../lib
 import { words as common, priorityNames, statusNames } from '../../words.ts'
 import { inboxQuery } from '../inbox/queries.ts'
 import { ReasonFlag } from '../inbox/row.tsx'
-import { homeQuery } from './queries.ts'
+import { homeQuery, showsSteps, stepsQuery } from './queries.ts'
 import { FirstSteps } from './steps.tsx'
 import { words } from './words.ts'
 
@@ -20,12 +20,26 @@ export function HomePage() {
   const { team, me } = useRouteContext({ from: '/inside' })
   const { data, error, refetch } = useQuery(homeQuery(team.id))
   const projects = useQuery(projectsQuery(team.id)).data
+  const steps = useSteps(projects?.length)
   const [first = me.name] = me.name.split(' ')
+  // A team without projects has nothing else to show.
+  if (steps && projects?.length === 0)
+    return (
+      <div className="scroll">
+        <div className="page hpage">
+          <header>
+            <h1 className="h1 big">{words.welcome(first)}</h1>
+            <p className="soft">{words.firstText}</p>
+          </header>
+          <FirstSteps projects={[]} />
+        </div>
+      </div>
+    )
   return (
     <div className="scroll">
       <div className="page wide stack s4">
         <h1 className="h1">{words.greeting(new Date().getHours(), first)}</h1>
-        {projects?.length === 0 && <FirstSteps />}
+        {steps && projects && <FirstSteps projects={projects.map(({ slug }) => slug)} />}
         {error && !data && (
           <ProblemBox error={error}>
             <button type="button" className="btn small" onClick={() => void refetch()}>
@@ -46,6 +60,14 @@ export function HomePage() {
       </div>
     </div>
   )
+}
+
+/** Returns whether the page begins with the first steps. They are loaded only where they may be shown. */
+function useSteps(projects: number | undefined): boolean {
+  const choice = useSuspenseQuery(meQuery).data.preferences.firstSteps
+  const { data } = useQuery({ ...stepsQuery, enabled: showsSteps(choice, projects, false) })
+  const allDone = data?.steps.every(({ id, done }) => done || !(id === 'agent' || id === 'task')) ?? false
+  return data !== undefined && showsSteps(choice, projects, allDone && projects !== 0)
 }
 
 interface SheetProps {

@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
+import type { Preferences } from '../../../features/users/schema.ts'
 import { homes, ok, onboarding } from '../../api.ts'
 
 /** The reader's day began at their midnight, not at the server's. */
@@ -10,7 +11,16 @@ export const homeQuery = (team: string) =>
     queryFn: () => ok(homes.home.get({ query: { since: midnight() } })),
   })
 
+/** The first call of an agent has no event, so the steps are polled until all are done. */
 export const stepsQuery = queryOptions({
   queryKey: ['onboarding'],
-  queryFn: async () => (await ok(onboarding.onboarding.get())).steps,
+  queryFn: () => ok(onboarding.onboarding.get()),
+  refetchInterval: ({ state: { data } }) => (data?.steps.every(({ done }) => done) ? false : 3000),
 })
+
+/** Whether the home page begins with the first steps. Without a choice: in a team with at most one project. */
+export const showsSteps = (
+  choice: Preferences['firstSteps'],
+  projects: number | undefined,
+  allDone: boolean,
+): boolean => choice === 'on' || (choice !== 'off' && projects !== undefined && projects <= 1 && !allDone)
