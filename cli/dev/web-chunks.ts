@@ -19,11 +19,11 @@ interface Joined {
   groups: { members: string[]; neededBy: string[] }[]
 }
 
-const MOST_FILES = 5
+const MOST_FILES = 6
 /** How many pages, dialogs and menus a visit opens. */
 const VISITED = 8
-/** Bytes, compressed. The budgets that tests assert are 165 KB and 45 KB. */
-const LARGEST_SHELL = 160 * 1024
+/** Bytes, compressed. The budgets that tests assert are 155 KB and 45 KB. */
+const LARGEST_SHELL = 150 * 1024
 const LARGEST_GROUP = 40 * 1024
 
 const SHELL = 'shell'
