@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { paths } from '../../src/paths.ts'
+import { inside } from '../features/support.ts'
 import { member, person, sharedApp } from '../support/app.ts'
 import { until } from '../support/until.ts'
 import { axe } from './axe.ts'
@@ -202,8 +203,11 @@ describe('on a phone', () => {
     const bar = ada.page.locator('.tabbar')
     await bar.getByRole('link', { name: 'Inbox' }).waitFor()
     expect(await bar.locator('.tabn').count()).toBe(0)
-    const task = await newTask(ada, slug, { title: 'Look at this' })
-    await other.fetch('POST', `/api/tasks/${task.key}/comments`, { body: `@${boss.email} please` })
+    await inside(other, boss.organizationId).fetch('POST', `/api/projects/${slug}/tasks`, {
+      title: 'Look at this',
+      assignee: boss.email,
+    })
+    await bar.locator('.tabn').getByText('1').waitFor()
     await bar.getByRole('button', { name: 'More' }).click()
     const sheet = ada.page.getByRole('dialog', { name: 'More' })
     await sheet.getByRole('link', { name: 'Analytics' }).waitFor()
@@ -213,6 +217,34 @@ describe('on a phone', () => {
     }
     await until(async () => (await bottom()) === 844)
     expect(await axe(ada.page)).toEqual([])
+    await ada.leave()
+  }, 300_000)
+
+  test('the board opens on the first column with work, and later where it was left', async () => {
+    const boss = await person(t)
+    const ada = await signedIn(t, boss.email)
+    const { slug } = await newProject(ada)
+    const task = await newTask(ada, slug, { title: 'Look at this' })
+    await ada.page.setViewportSize({ width: 390, height: 844 })
+    const chosen = ada.page.locator('.phonecols [aria-pressed=true]')
+    const cardInView = () =>
+      ada.page.evaluate<boolean>(`(() => {
+        const box = document.querySelector('.tcard')?.getBoundingClientRect()
+        return box !== undefined && box.left >= 0 && box.right <= innerWidth
+      })()`)
+    await ada.goto(`/projects/${slug}/tasks`)
+    await chosen.getByText('Todo 1').waitFor()
+    await until(cardInView)
+    await call(ada, 'PATCH', `/api/tasks/${task.key}`, { status: 'in_progress' })
+    await ada.goto(`/projects/${slug}/tasks`)
+    await chosen.getByText('In progress 1').waitFor()
+    await until(cardInView)
+    await ada.page.locator('.phonecols').getByRole('button', { name: /^Done/ }).click()
+    await chosen.getByText('Done 0').waitFor()
+    await ada.page.locator('.tabbar').getByRole('link', { name: 'Now' }).click()
+    await ada.page.waitForURL('**/now')
+    await ada.page.goBack()
+    await chosen.getByText('Done 0').waitFor()
     await ada.leave()
   }, 300_000)
 })

@@ -228,6 +228,9 @@ test('a replay contains the events of one’s own session, and only the head of 
   expect(replay.events.filter((event) => !event.own).map(({ type, kind }) => [type, kind])).toEqual([
     ['task.commented', 'task'],
   ])
+  const changesOf = (type: string) => own.find((event) => event.type === type)?.changes
+  expect(changesOf('task.updated')).toEqual([{ field: 'priority', before: 'medium', after: 'high' }])
+  expect(changesOf('task.completed')).toContainEqual({ field: 'status', before: 'in_progress', after: 'done' })
   expect(replay).toMatchObject({
     own: true,
     status: 'ended',

@@ -41,6 +41,14 @@ export const Timeline = object({
       actor: ActorSummary,
       own: bool({ description: 'true: done in this session; false: someone else changed a task of the session' }),
       subjectId: nullable(id()),
+      changes: Type.Array(
+        object({
+          field: text(100, { example: 'priority' }),
+          before: nullable(text(2000, { example: 'low' })),
+          after: nullable(text(2000, { example: 'high' })),
+        }),
+        { description: 'The values that it replaced' },
+      ),
       path: nullable(text(300, { example: '/tasks/TUT-4', description: 'Its address, without /api' })),
     }),
     { description: 'Oldest first' },

@@ -108,7 +108,29 @@ function entryOf(ctx: Ctx, event: TimelineEvent, own: boolean): Timeline['events
   const catalogue = ctx.app.events
   const path = recordAddress(catalogue, type, typeof data.key === 'string' ? data.key : subjectId)
   const kind = catalogue.kindOf(type) ?? null
-  return { id, at, type, kind, line: catalogue.staffLineOf(type) ?? null, description, actor, own, subjectId, path }
+  return {
+    ...{ id, at, type, kind, description, actor, own, subjectId, path },
+    line: catalogue.staffLineOf(type) ?? null,
+    changes: changesIn(data),
+  }
+}
+
+const LONGEST_VALUE = 2000
+const toText = (value: unknown): string | null =>
+  typeof value === 'string' ? value.slice(0, LONGEST_VALUE) : value == null ? null : String(value)
+
+/** Returns the replaced values that an event names: its state (`from`, then `to` or `status`), and short fields. */
+function changesIn({ from, to, status, values }: Record<string, unknown>): Timeline['events'][number]['changes'] {
+  const next = to ?? status
+  const state = typeof from === 'string' && typeof next === 'string' && from !== next
+  return [
+    ...(state ? [{ field: 'status', before: from, after: next }] : []),
+    ...Object.entries((values ?? {}) as Record<string, readonly unknown[]>).map(([field, [before, after]]) => ({
+      field,
+      before: toText(before),
+      after: toText(after),
+    })),
+  ]
 }
 
 const startEvents = new Set<string>([sessionStarted.name, sessionResumed.name])

@@ -5,20 +5,25 @@ const ofTask = { kind: 'task', live: true, line: 'task' } as const
 /** `concerns`: ids of the people and agents whose task it is or was; their open streams receive the event. */
 const taskData = { key: text, title: text, status: text, version: number, concerns: texts } as const
 
+/** Each replaced value, before and after the change. */
+const replaced = { values: optional(anything) } as const
+
 /** The lease after the change, or null. It is not part of a synced record; the latest `lastSeenAt` wins. */
 const lease = { lease: optional(anything) } as const
 
 export const taskCreated = defineEvent('task.created', { ...ofTask, description: 'A task was created', data: taskData })
 export const taskUpdated = defineEvent('task.updated', {
   ...ofTask,
-  description: 'A task changed; `from` is its earlier status, `cleared` the acceptance criteria that were unticked',
-  data: { ...taskData, fields: texts, from: optional(text), cleared: optional(texts) },
+  description:
+    'A task changed; `from`: earlier status, `values`: fields before and after, `cleared`: criteria unticked',
+  data: { ...taskData, ...replaced, fields: texts, from: optional(text), cleared: optional(texts) },
 })
 export const taskCompleted = defineEvent('task.completed', {
   ...ofTask,
   description: 'A task is done',
   data: {
     ...taskData,
+    ...replaced,
     fields: optional(texts),
     from: optional(text),
     forced: optional(flag),

@@ -27,6 +27,7 @@ import { filesNamed } from './hooks.ts'
 import type { BatchNotices } from './many/notices.ts'
 import { checkPlace, findPlanningProject, positionAfter, takeNumbers } from './places.ts'
 import { blockedRefusal, findPermitted, requirePermitted, taskWriteRule } from './refusals.ts'
+import { replacedValues } from './replaced-values.ts'
 import { type FoundTask, findTask, HIDDEN, taskEvent } from './rows.ts'
 import type { Task, TaskChanged, TaskCreate, TaskPatch } from './schema.ts'
 import { tasks } from './table.ts'
@@ -181,7 +182,11 @@ async function applyPatch(
     ...(status && statusColumns(ctx, found, status, acceptance)),
     ...former,
   })
-  const history = { fields: Object.keys({ ...patch, ...former }), ...(status && { from: before.status }) }
+  const history = {
+    fields: Object.keys({ ...patch, ...former }),
+    ...(status && { from: before.status }),
+    ...replacedValues(before, changed),
+  }
   if (changed.status === 'done' && before.status !== 'done')
     ctx.emit(taskCompleted, taskEvent(changed, history, before))
   else ctx.emit(taskUpdated, taskEvent(changed, { ...history, ...(cleared.length > 0 && { cleared }) }, before))

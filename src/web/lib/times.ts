@@ -32,7 +32,7 @@ export function ago(instant: string, now = Date.now()): string {
 
 /** The last call of a worker is known to within 20 seconds, so it is not shown more exactly. */
 export const lastCallLabel = (instant: string, now = Date.now()): string =>
-  now - Date.parse(instant) < 20 * SECOND ? 'under 20 s' : ago(instant, now)
+  now - Date.parse(instant) < 20 * SECOND ? 'just now' : ago(instant, now)
 
 export const minutesUntil = (instant: string, now = Date.now()): number =>
   Math.max(0, Math.ceil((Date.parse(instant) - now) / MINUTE))

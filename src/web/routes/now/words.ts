@@ -6,7 +6,7 @@ export const words = {
   none: 'No one is working on a task',
   noneText: 'When an agent claims a task, you see here which task it holds, why, and its last call and change.',
   command: 'tutti tasks next',
-  atWork: (n: number) => `${n} working`,
+  atWork: (n: number) => `${n} at work`,
   stalledCount: (n: number) => `${n} stalled`,
   stalled: 'stalled',
   stalledFor: (n: number) => `no change for ${minutes(n)}`,

@@ -15,6 +15,7 @@ import { useCommands } from '../../shortcuts.ts'
 import { ChangeList } from './changes.tsx'
 import { BriefMeter, ResumeCommand } from './details.tsx'
 import { sessionQuery, timelineQuery } from './queries.ts'
+import { ReplacedValues } from './replaced-values.tsx'
 import { type Replay, speeds, useReplay } from './replay.ts'
 import { SessionTimeline } from './session-timeline.tsx'
 import { type TimeScale, timeScale } from './time-scale.ts'
@@ -219,6 +220,7 @@ function SideSheet({
           <b className="b5">{event.actor.name}</b> {event.description}
         </p>
       )}
+      {event && event.changes.length > 0 && <ReplacedValues changes={event.changes} />}
       {!timeline.own && <p className="soft t13">{words.headOnly}</p>}
       {session && session.goals.length > 1 && (
         <div className="stack">

@@ -4,10 +4,11 @@ import { type UIEvent, useEffect, useRef, useState } from 'react'
 import type { Status } from '../../../records/task-states.ts'
 import { statusNames } from '../../words.ts'
 import { BoardColumn, type BoardProps } from './column.tsx'
+import { firstColumn, rememberColumn, useFirstColumn } from './phone-column.ts'
 import { words } from './words.ts'
 
 export function Board({ board, ...props }: BoardProps) {
-  const [column, setColumn] = useState(board.groups[0]?.value)
+  const [column, setColumn] = useState(() => firstColumn(board.groups))
   /** The card with the focus: where it moves to another column it becomes a new element, and keeps the focus. */
   const focused = useRef<string>(undefined)
   /** The card that an arrow key has just moved: it stays in view. */
@@ -18,6 +19,8 @@ export function Board({ board, ...props }: BoardProps) {
       strip.current ? autoScrollForElements({ element: strip.current, getAllowedAxis: () => 'horizontal' }) : undefined,
     [],
   )
+  useFirstColumn(strip, column)
+  useEffect(() => rememberColumn(column), [column])
   const show = (status: Status) => {
     setColumn(status)
     strip.current?.querySelector(`[data-column=${status}]`)?.scrollIntoView({ inline: 'start', block: 'nearest' })
