@@ -44,7 +44,7 @@ function favouriteRows(ctx: Ctx, ids: readonly string[]): SQL[] {
 }
 
 /** Finds those of these records that the caller sees, in the given order. Deleted and invisible ones are left out. */
-export async function findFavourites(ctx: Ctx, ids: readonly string[]): Promise<Favourite[]> {
+async function findFavourites(ctx: Ctx, ids: readonly string[]): Promise<Favourite[]> {
   if (ids.length === 0) return []
   const { rows } = await ctx.db.execute<Row>(sql.join(favouriteRows(ctx, ids), sql` union all `))
   const found = new Map(rows.map((row) => [row.id, row]))
