@@ -1,31 +1,16 @@
 import { expect, test } from 'bun:test'
 import type { TaskDetail } from '../../src/features/tasks/schema.ts'
 import { member, person, sharedApp } from '../support/app.ts'
-import { pictures } from '../support/pictures.ts'
 import { until } from '../support/until.ts'
 import { axe } from './axe.ts'
+import { pastePicture, pasteText } from './paste.ts'
 import { call, newProject, newTask, signedIn, type Visitor } from './support.ts'
 
 /** The editor of all texts, by keyboard: descriptions and comments of tasks. */
 const t = await sharedApp()
 
-const [, , png] = pictures[0] as [string, string, Buffer]
 const read = (who: Visitor, key: string) => call<TaskDetail>(who, 'GET', `/api/tasks/${key}`)
 const field = (who: Visitor, name: string) => who.page.getByRole('textbox', { name })
-
-/** Pastes a text or a file, as the browser would from its clipboard. */
-const paste = (who: Visitor, what: { text: string } | { name: string; base64: string }) =>
-  who.page.evaluate((given) => {
-    const data = new DataTransfer()
-    if ('text' in given) data.setData('text/plain', given.text)
-    else {
-      const bytes = Uint8Array.from(atob(given.base64), (c) => c.charCodeAt(0))
-      data.items.add(new File([bytes], given.name, { type: 'image/png' }))
-    }
-    const event = new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })
-    document.activeElement?.dispatchEvent(event)
-  }, what)
-const picture = { name: 'network.png', base64: png.toString('base64') }
 
 test('a description is written by keyboard with a link, a task and a pasted picture; only Ctrl+Enter saves it', async () => {
   const boss = await person(t)
@@ -40,13 +25,13 @@ test('a description is written by keyboard with a link, a task and a pasted pict
   await text.waitFor()
   await ada.page.keyboard.type('See trace')
   await ada.page.keyboard.press('Shift+Control+ArrowLeft')
-  await paste(ada, { text: 'https://example.com/trace' })
+  await pasteText(ada, 'https://example.com/trace')
   await ada.page.keyboard.press('End')
   await ada.page.keyboard.type(` and #${other.key}`)
   await ada.page.getByRole('option', { name: /Encrypt the shelf/ }).waitFor()
   expect(await axe(ada.page)).toEqual([])
   await ada.page.keyboard.press('Enter')
-  await paste(ada, picture)
+  await pastePicture(ada, 'network.png')
   const shown = /!\[network\.png\]\(\/api\/uploads\/[0-9a-f-]{36}\)/
   await until(async () => shown.test(await text.inputValue()))
   // Leaving the field saves nothing; the draft is there after a reload.
@@ -76,8 +61,8 @@ test('a file that failed is uploaded again or removed', async () => {
   await ada.page.route('**/api/uploads?*', (route) => route.fulfill({ status: 503, json: { detail: 'Later.' } }), {
     times: 2,
   })
-  await paste(ada, picture)
-  await paste(ada, { ...picture, name: 'second.png' })
+  await pastePicture(ada, 'network.png')
+  await pastePicture(ada, 'second.png')
   await ada.page.getByRole('alert').filter({ hasText: 'Later.' }).nth(1).waitFor()
   await ada.button('Upload network.png again').press('Enter')
   await until(async () => (await field(ada, 'Write a comment').inputValue()).startsWith('![network.png]'))

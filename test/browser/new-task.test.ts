@@ -2,33 +2,19 @@ import { expect, test } from 'bun:test'
 import { catchUp } from '../../src/features/search/indexing/indexing.ts'
 import type { TaskDetail } from '../../src/features/tasks/schema.ts'
 import { member, person, sharedApp, systemCtx } from '../support/app.ts'
-import { pictures } from '../support/pictures.ts'
 import { until } from '../support/until.ts'
 import { axe } from './axe.ts'
+import { pastePicture } from './paste.ts'
 import { call, newProject, newTask, signedIn, type Visitor } from './support.ts'
 
 /** The dialog for a new task, by keyboard alone. */
 const t = await sharedApp()
 
-const [, , png] = pictures[0] as [string, string, Buffer]
 const dialog = (who: Visitor) => who.page.getByRole('dialog', { name: 'New task' })
 const property = (who: Visitor, name: string | RegExp) => dialog(who).getByRole('button', { name })
 const tasksOf = async (who: Visitor, slug: string) =>
   (await call<{ items: TaskDetail[] }>(who, 'GET', `/api/tasks?projectId=${slug}&sort=number&order=asc`)).items
 const readTask = (who: Visitor, key: string) => call<TaskDetail>(who, 'GET', `/api/tasks/${key}`)
-
-/** Pastes a picture, as the browser would from its clipboard. */
-const pastePicture = (who: Visitor, name: string) =>
-  who.page.evaluate(
-    ([file, base64]) => {
-      const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))
-      const data = new DataTransfer()
-      data.items.add(new File([bytes], file, { type: 'image/png' }))
-      const event = new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })
-      document.activeElement?.dispatchEvent(event)
-    },
-    [name, png.toString('base64')] as const,
-  )
 
 test('a task is created with all properties, a picture and criteria; Create more keeps the properties', async () => {
   const boss = await person(t)

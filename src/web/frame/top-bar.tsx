@@ -13,6 +13,7 @@ import { usePresence } from '../live/presence.ts'
 import { clearDevice } from '../service-worker.ts'
 import { keyLabels } from '../shortcuts.ts'
 import { words } from '../words.ts'
+import { removeDrafts } from '../writing/device-drafts.ts'
 import { useBreadcrumbs, useDestinations } from './current-page.ts'
 import { FavouriteStar } from './favourite-star.tsx'
 import { openPalette, openShortcutList } from './overlays.ts'
@@ -161,6 +162,7 @@ export function AccountMenu() {
 
 async function endSession(): Promise<void> {
   await ok(accounts.auth.logout.post()).catch(() => undefined)
+  removeDrafts()
   await clearDevice()
   location.assign('/login')
 }

@@ -8,6 +8,7 @@ import { ok, search } from '../api.ts'
 import { Avatar } from '../components/avatar.tsx'
 import { StatusGlyph } from '../components/glyphs.tsx'
 import type { CompletionSources } from '../components/text/completions.tsx'
+import { words } from './words.ts'
 
 const MOST = 8
 
@@ -53,7 +54,7 @@ export function useCompletionSources(projectId?: string): CompletionSources {
           .map(({ handle, name, ...party }) => ({
             insert: `@${handle} `,
             label: name,
-            hint: `@${handle}`,
+            hint: party.type === 'agent' ? words.agent : `@${handle}`,
             glyph: <Avatar party={{ ...party, name }} />,
           }))
       },

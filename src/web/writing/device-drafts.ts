@@ -1,6 +1,6 @@
 /**
  * Drafts: texts that the server does not have yet. They stay on this device for 30 days, so that they survive a closed
- * tab, a refusal and a lost connection. Each user of the device has their own.
+ * tab, a refusal and a lost connection. Signing out removes them.
  */
 
 const DAYS = 30
@@ -53,10 +53,18 @@ function parse<T>(text: string | null | undefined): Stored<T> | undefined {
 }
 
 /** Removes the drafts that are too old. */
-export function removeOldDrafts(): void {
+export const removeOldDrafts = (): void => removeWhere((text) => !parse(text))
+
+/** Removes all drafts when someone signs out, because others may use the same device. */
+export function removeDrafts(): void {
+  inMemory.clear()
+  removeWhere(() => true)
+}
+
+function removeWhere(isUnwanted: (text: string | null) => boolean): void {
   try {
     const keys = Object.keys(localStorage).filter((key) => key.startsWith(`${PREFIX}:`))
-    for (const key of keys) if (!parse(localStorage.getItem(key))) localStorage.removeItem(key)
+    for (const key of keys) if (isUnwanted(localStorage.getItem(key))) localStorage.removeItem(key)
   } catch {
     // The browser stores nothing.
   }

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { FileText, Paperclip, X } from 'lucide-react'
 import { useRef } from 'react'
 import { ProblemBox } from '../components/states.tsx'
-import { FileTray, useFiles } from '../components/text/files.tsx'
+import { FileTray, isPicture, useFiles } from '../components/text/files.tsx'
 import { type FileHolder, filesQuery, useFileStore, useRemoveFile } from './file-stores.ts'
 import { words } from './words.ts'
 
@@ -60,14 +60,10 @@ export function FileTiles({ holder, may }: Props) {
     <div className="stack s1" {...(may && adding.handlers)}>
       {remove.error && <ProblemBox error={remove.error} />}
       <ul className="atts" aria-label={words.files}>
-        {files.map(({ id, name, path, size, type }) => (
+        {files.map(({ id, name, path, size, ...file }) => (
           <li key={id} className="att">
             <a href={path} className="thpic" aria-label={name}>
-              {type.startsWith('image/') ? (
-                <img src={path} alt="" loading="lazy" />
-              ) : (
-                <FileText className="i" aria-hidden />
-              )}
+              {isPicture(file) ? <img src={path} alt="" loading="lazy" /> : <FileText className="i" aria-hidden />}
             </a>
             <span className="row tight thname">
               <span className="cut grow" title={name}>

@@ -3,6 +3,7 @@ export const words = {
   merged: 'Saved together with a change of someone else',
   draftKept: 'Draft saved on this device',
   saving: 'Saving…',
+  agent: 'agent',
   save: 'Save',
   cancel: 'Cancel',
   files: 'Files',

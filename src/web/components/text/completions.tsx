@@ -1,6 +1,6 @@
 /** Completions at the caret of the editor: notes after `[[`, people and agents after `@`, tasks after `#`. */
 import { type KeyboardEvent, type ReactNode, type RefObject, useId, useRef, useState } from 'react'
-import { type CaretPlace, caretPlace } from './caret.ts'
+import { type Placement, placeBelowCaret } from './caret.ts'
 import { applyTextEdit, type CompletionRequest, completionRequestAt } from './text-edits.ts'
 
 interface CompletionOption {
@@ -20,7 +20,7 @@ interface Offer {
   asked: CompletionRequest
   options: readonly CompletionOption[]
   active: number
-  place: CaretPlace
+  place: Placement
 }
 
 const label = 'Suggestions'
@@ -38,7 +38,7 @@ export function useCompletion(field: RefObject<HTMLTextAreaElement | null>, comp
       const asked = text && complete && completionRequestAt(text.value, text.selectionStart)
       const options = asked ? await complete[asked.kind](asked.query).catch(() => []) : []
       if (mine !== turn.current) return
-      const place = text && asked && caretPlace(text, asked.from)
+      const place = text && asked && placeBelowCaret(text, asked.from)
       setOffer(place && options.length > 0 ? { asked, options, active: 0, place } : undefined)
     })
   }
@@ -74,13 +74,7 @@ type Completion = ReturnType<typeof useCompletion>
 
 export const Completions = ({ offer, list, choose }: Pick<Completion, 'offer' | 'list' | 'choose'>) =>
   offer ? (
-    <div
-      className="menu edmenu"
-      role="listbox"
-      id={list}
-      aria-label={label}
-      style={{ insetBlockStart: offer.place.top, insetInlineStart: `min(${offer.place.left}px, 100% - 320px)` }}
-    >
+    <div className="menu edmenu" role="listbox" id={list} aria-label={label} style={offer.place}>
       {offer.options.map((option, place) => (
         <div
           key={option.insert}

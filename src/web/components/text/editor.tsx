@@ -1,6 +1,6 @@
 /**
- * The editor of all texts: Markdown with a toolbar, a preview, shortcuts, completion of `[[`, `@` and `#`, and uploads of
- * pasted and dropped files. `⌘↵` saves.
+ * The editor of all texts: Markdown with a toolbar, a preview, shortcuts, completion of `[[`, `@` and `#`, and uploads
+ * of pasted and dropped files. `⌘↵` saves.
  */
 import { type ClipboardEvent, type KeyboardEvent, type ReactNode, type RefObject, useRef, useState } from 'react'
 import { type CompletionSources, Completions, useCompletion } from './completions.tsx'
@@ -9,6 +9,7 @@ import { Markdown } from './markdown.tsx'
 import { applyTextEdit, continueList, pasteLink, type TextEdit, toggleMark } from './text-edits.ts'
 import { Toolbar } from './toolbar.tsx'
 
+const looks = { top: 'editor', foot: 'editor edlow', open: 'editor edlow edopen' } as const
 const words = { empty: 'Nothing to preview.' }
 
 interface Props {
@@ -60,7 +61,7 @@ export function Editor(props: Props) {
   )
   return (
     <fieldset
-      className={`editor ${bar}`}
+      className={looks[bar]}
       onBlur={(event) => !event.currentTarget.contains(event.relatedTarget) && onLeave?.()}
     >
       {bar === 'top' && toolbar}
@@ -112,6 +113,7 @@ function TextField({ field, completion, files, rows = 16, ...props }: TextFieldP
       className="bare edtext"
       aria-label={props.label}
       rows={rows}
+      style={{ minBlockSize: `${rows}lh` }}
       value={props.value}
       maxLength={props.maxLength}
       placeholder={props.placeholder}

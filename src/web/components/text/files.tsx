@@ -36,9 +36,11 @@ export interface FileItem {
   stored?: StoredFile
 }
 
+export const isPicture = ({ type: mediaType }: Pick<StoredFile, 'type'>): boolean => mediaType.startsWith('image/')
+
 /** Returns the Markdown that shows a file: a picture itself, any other file as a link. */
-export const fileMarkdown = ({ name, path, type }: StoredFile): string =>
-  `${type.startsWith('image/') ? '!' : ''}[${name.replace(/[[\]\\]/g, '\\$&')}](${path})`
+export const fileMarkdown = ({ name, path, ...file }: StoredFile): string =>
+  `${isPicture(file) ? '!' : ''}[${name.replace(/[[\]\\]/g, '\\$&')}](${path})`
 
 interface FileOptions {
   /** Files that the server has from the beginning. */
@@ -157,7 +159,7 @@ export function FileTray({ files, all }: { files: Files; all?: boolean }) {
 }
 
 function Picture({ item: { name, progress, stored, error } }: { item: FileItem }) {
-  if (stored?.type.startsWith('image/')) return <img className="thpic" src={stored.path} alt={name} />
+  if (stored && isPicture(stored)) return <img className="thpic" src={stored.path} alt={name} />
   if (stored || error)
     return (
       <span className="thpic">

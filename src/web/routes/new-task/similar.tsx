@@ -38,7 +38,7 @@ export function SimilarTasks({ title, project }: { title: string; project: strin
             {items.map((item, place) => (
               <span key={item.id}>
                 {place > 0 && ' · '}
-                <a className="a" href={`/tasks/${item.key}`} target="_blank" rel="noreferrer">
+                <a className="link" href={`/tasks/${item.key}`} target="_blank" rel="noreferrer">
                   {item.key}
                 </a>{' '}
                 {item.title}{' '}

@@ -103,7 +103,7 @@ function DescriptionEditor({ task, onClose }: { task: TaskDetail; onClose(): voi
         value={draft.text}
         onChange={draft.set}
         label={words.description}
-        rows={8}
+        rows={5}
         maxLength={50_000}
         isFocused
         complete={complete}
