@@ -74,7 +74,7 @@ interface Description<C> {
   readonly sync?: SyncRules<C>
 }
 
-/** What a filter of a search query means. A filter with an unknown name has no meaning, and its text counts as words. */
+/** What a filter of a search query means. The text of a filter without a meaning counts as words. */
 export interface FilterMatch {
   /** The condition on the table of the kind. */
   readonly condition: SQL

@@ -14,7 +14,7 @@ interface LocalQuery {
   isMatch: Test
 }
 
-/** Separates the filters of a query from its words, as the server does. A filter with an unknown name counts as words. */
+/** Separates the filters of a query from its words, like the server. A filter with an unknown name counts as words. */
 export function understandQuery(world: CopyView, q: string): LocalQuery {
   const { words, filters } = parseSearchQuery(q)
   const tests = filters.map((filter) => ({ filter, test: testOf(world, filter) }))

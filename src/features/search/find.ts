@@ -11,7 +11,7 @@ import { matchesOf } from './newest-matches.ts'
 import { hasOperators, searchQuery } from './query.ts'
 import { understandQuery } from './query-filters.ts'
 import type { FindQuery, Found, FoundGroup, FoundGroups } from './schema.ts'
-import { correctQuery, keyed } from './suggest.ts'
+import { correctQuery, findByKeyPrefix } from './suggest.ts'
 import { passages } from './table.ts'
 
 interface Row extends Record<string, unknown> {
@@ -115,7 +115,7 @@ async function searchOnce(ctx: Ctx, request: FindRequest): Promise<FoundGroup[]>
 
 /** Returns the ids of the records with exactly this key. */
 const idsWithKey = async (ctx: Ctx, words: string, place: SearchFilter): Promise<string[]> =>
-  (await keyed(ctx, words, place)).flatMap((row) => (row.key === words.toUpperCase() ? row.record_id : []))
+  (await findByKeyPrefix(ctx, words, place)).flatMap((row) => (row.key === words.toUpperCase() ? row.record_id : []))
 
 /**
  * Full-text search over everything that the caller may see, by kind. The query may contain filters. Without a match,

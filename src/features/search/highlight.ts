@@ -9,7 +9,7 @@ const [START, END] = ['\u0001', '\u0002']
 const LONGEST = 20_000
 
 /**
- * SQL: the text with spaces in place of punctuation. Postgres' parser takes quadratic time on some of it. Positions stay
+ * SQL: the text with spaces in place of punctuation, on which Postgres' parser may take quadratic time. Positions stay
  * valid.
  */
 export const withoutPunctuation = (text: SQL): SQL =>

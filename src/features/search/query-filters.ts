@@ -54,9 +54,10 @@ async function understand(ctx: Ctx, filter: QueryFilter): Promise<Understood | u
     ctx.app.records.followed.map(async (record) => ({ record, match: await record.matchFilter?.(ctx, filter) })),
   )
   const known = matching.flatMap(({ record, match }) => (match ? { record, ...match } : []))
-  if (known.length === 0) return undefined
+  const [first, ...others] = known.map(({ record, condition }) => isRecordWhere(record, condition))
+  if (!first) return undefined
   return {
-    condition: or(...known.map(({ record, condition }) => isRecordWhere(record, condition))) as SQL,
+    condition: or(first, ...others),
     names: known.find(({ names }) => names)?.names,
     kinds: kindsFor(
       ctx,

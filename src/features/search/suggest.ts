@@ -105,7 +105,7 @@ const isNear = (word: string, title: readonly string[]): boolean =>
   title.some((other) => countTypos(word, other, true) <= forgiven(word))
 
 /** Finds records whose key begins with the text, the shortest key first. */
-export async function keyed(ctx: Ctx, text: string, { kinds, projectId }: SearchFilter): Promise<Row[]> {
+export async function findByKeyPrefix(ctx: Ctx, text: string, { kinds, projectId }: SearchFilter): Promise<Row[]> {
   const wanted = kindsFor(ctx, kinds?.split(',') as SearchName[] | undefined)
   const selects = wanted.flatMap((kind) => {
     const record = ctx.app.records.get(kind)
@@ -135,7 +135,7 @@ export const suggest = read(
     const words = wordsOf(q).slice(0, MOST_WORDS)
     if (words.length === 0) return { items: [], nextCursor: null }
     const text = q.trim()
-    const rows = await keyed(ctx, text, place)
+    const rows = await findByKeyPrefix(ctx, text, place)
     if (rows.length < limit) rows.push(...(await begun(ctx, text, place, true)))
     if (rows.length < limit) rows.push(...(await begun(ctx, text, place, false)))
     if (rows.length < limit) {

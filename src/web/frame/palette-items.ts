@@ -1,38 +1,15 @@
 /** The entries of the palette for a typed text. Each opens an address (`to`) or runs a command (`run`). */
 import { useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
-import { CircleDot, CornerDownRight, type LucideIcon, Moon, Search, Users, Zap } from 'lucide-react'
-import type { Status } from '../../records/task-states.ts'
+import { CircleDot, CornerDownRight, Moon, Search, Users, Zap } from 'lucide-react'
+import { parseSearchQuery } from '../../records/query-filters.ts'
 import { projectsQuery, teamsQuery } from '../account/session.ts'
 import { storeTheme, type Theme } from '../account/theme.ts'
 import { type Command, useActiveCommands } from '../shortcuts.ts'
 import { words } from '../words.ts'
 import { useDestinations, useProjectSlug } from './current-page.ts'
 import { projectAddress, projectViews } from './destinations.ts'
-import { type PaletteResults, usePaletteResults } from './palette-results.ts'
-
-export interface PaletteItem {
-  id: string
-  label: string
-  icon: LucideIcon
-  /** Shown before the label: the key of a task. */
-  key?: string
-  /** Shown before the name of a project. */
-  color?: string
-  status?: Status
-  /** Shown after the label: the text around a match. */
-  detail?: string | undefined
-  /** Shown at the right: the kind of the record, or the shortcut. */
-  note?: string
-  keys?: string
-  to?: string
-  run?(): void
-}
-
-export interface PaletteGroup {
-  value: string
-  items: PaletteItem[]
-}
+import { type PaletteGroup, type PaletteItem, type PaletteResults, usePaletteResults } from './palette-results.ts'
 
 const KEY = /^[a-z]{2,6}-\d+$/i
 const PER_GROUP = 6
@@ -76,11 +53,15 @@ const jumpToTask = (typed: string, found: readonly PaletteItem[]): PaletteItem[]
     : []
 }
 
+/** Search by meaning knows no filters, so only the words are compared. */
 const searchFor = (q: string): PaletteItem[] => {
-  const to = `/search?q=${encodeURIComponent(q)}`
+  const to = (text: string) => `/search?q=${encodeURIComponent(text)}`
+  const meant = parseSearchQuery(q).words
   return [
-    { id: 'search', label: words.palette.searchFor(q), icon: Search, to },
-    { id: 'meaning', label: words.palette.byMeaning(q), icon: Search, to: `${to}&by=meaning` },
+    { id: 'search', label: words.palette.searchFor(q), icon: Search, to: to(q) },
+    ...(meant
+      ? [{ id: 'meaning', label: words.palette.byMeaning(meant), icon: Search, to: `${to(meant)}&by=meaning` }]
+      : []),
   ]
 }
 

@@ -9,7 +9,29 @@ import type { Status } from '../../records/task-states.ts'
 import { ok, search } from '../api.ts'
 import { useRecordAddress } from '../record-address.ts'
 import { kindNames, words } from '../words.ts'
-import type { PaletteGroup, PaletteItem } from './palette-items.ts'
+
+export interface PaletteItem {
+  id: string
+  label: string
+  icon: LucideIcon
+  /** Shown before the label: the key of a task. */
+  key?: string
+  /** Shown before the name of a project. */
+  color?: string
+  status?: Status
+  /** Shown after the label: the text around a match. */
+  detail?: string | undefined
+  /** Shown at the right: the kind of the record, or the shortcut. */
+  note?: string
+  keys?: string
+  to?: string
+  run?(): void
+}
+
+export interface PaletteGroup {
+  value: string
+  items: PaletteItem[]
+}
 
 export interface PaletteResults {
   groups: PaletteGroup[]

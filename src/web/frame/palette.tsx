@@ -9,7 +9,8 @@ import { StatusGlyph } from '../components/glyphs.tsx'
 import { Kbd } from '../components/status-bar.tsx'
 import { keyLabels } from '../shortcuts.ts'
 import { words } from '../words.ts'
-import { type PaletteGroup, type PaletteItem, usePaletteContent } from './palette-items.ts'
+import { usePaletteContent } from './palette-items.ts'
+import type { PaletteGroup, PaletteItem } from './palette-results.ts'
 import { QueryChips } from './query-chips.tsx'
 
 export function Palette({ onClose }: { onClose(): void }) {
