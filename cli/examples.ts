@@ -73,6 +73,7 @@ export const examples: Record<string, string[]> = {
   admin: ['tutti admin create --email ada@example.com --name Ada --password-stdin'],
   'admin create': ['tutti admin create --email ada@example.com --name Ada --password-stdin'],
   'admin reset-password': ['tutti admin reset-password --email ada@example.com --password-stdin'],
+  'admin audit': ['tutti admin audit', 'tutti admin audit --person ada@example.com --type user. --day 2026-11-18'],
   outbox: ['tutti outbox', 'tutti outbox --data-dir /srv/tutti'],
   settings: ['tutti settings list', 'tutti settings set blog.enabled on'],
   'settings list': ['tutti settings list', 'tutti settings list general'],

@@ -1,5 +1,6 @@
 import { Argument, type Command, Option } from 'commander'
 import { toolsetNames } from '../src/mcp/toolsets.ts'
+import { addAdminCommands } from './admin-commands.ts'
 import { addLiveCommands } from './live-commands.ts'
 import { nouns } from './nouns/index.ts'
 import { addNoun, createRootCommand } from './root.ts'
@@ -148,25 +149,7 @@ program
   .argument('[words...]')
   .action(async (words) => (await import('./commands/completion.ts')).printSuggestions(words, program))
 
-const admin = program.command('admin').description('Manage administrators (run on the server)')
-withConfigOptions(
-  admin.command('create').description('Create an administrator, or promote an existing account with a new password'),
-)
-  .requiredOption('--email <address>', 'e-mail address')
-  .requiredOption('--name <name>', 'full name')
-  .option('--password-stdin', 'read the password from standard input')
-  .option('--json', 'print JSON')
-  .action(async (options) => (await import('./commands/server/admin.ts')).createAdmin(options))
-withConfigOptions(
-  admin
-    .command('reset-password')
-    .description('Set a new password, and end all sessions, keys and tokens of the account'),
-)
-  .requiredOption('--email <address>', 'e-mail address')
-  .option('--password-stdin', 'read the password from standard input')
-  .option('--json', 'print JSON')
-  .action(async (options) => (await import('./commands/server/admin.ts')).resetPassword(options))
-
+addAdminCommands(program, withConfigOptions)
 withConfigOptions(
   program.command('outbox').description('Print unsent mail, such as sign-in codes, so that you can forward it'),
 )

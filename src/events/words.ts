@@ -6,7 +6,7 @@ const text = (value: unknown): string | undefined => (typeof value === 'string' 
 export const countOf = (n: unknown, one: string, many: string): string => `${Number(n)} ${n === 1 ? one : many}`
 
 export const withArticle = (noun: string): string =>
-  `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun.replaceAll('_', ' ')}`
+  `${/^([aeio]|u(?!se))/.test(noun) ? 'an' : 'a'} ${noun.replaceAll('_', ' ')}`
 
 /** Readable names of fields. */
 const fieldNames: Readonly<Record<string, string>> = {
@@ -47,8 +47,16 @@ const phrases: Readonly<Record<string, EventWords>> = {
   commented: (what) => `commented on ${what}`,
 }
 
-/** Describes an event, to be shown after the actor's name: `completed TUT-4 Lock the data folder`. */
-export function describeEvent(catalogue: EventCatalogue, type: string, data: Record<string, unknown>): string {
+/**
+ * Describes an event, to be shown after the actor's name: `completed TUT-4 Lock the data folder`. `subject`: what the
+ * event is about, if the data does not name it.
+ */
+export function describeEvent(
+  catalogue: EventCatalogue,
+  type: string,
+  data: Record<string, unknown>,
+  subject?: string,
+): string {
   if (isHandLogged(type)) return text(data.description) ?? type
   const parts = splitType(type)
   const noun = text(data.noun) ?? parts.noun
@@ -58,7 +66,7 @@ export function describeEvent(catalogue: EventCatalogue, type: string, data: Rec
     ? [key, name].filter(Boolean).join(' ')
     : name
       ? `${noun.replaceAll('_', ' ')} ${name}`
-      : withArticle(noun)
+      : (subject ?? withArticle(noun))
   const words = catalogue.get(type)?.words ?? phrases[parts.verb]
   return words?.(what, data) ?? `${parts.verb.replaceAll('_', ' ')} ${what}`
 }

@@ -300,6 +300,7 @@ const everyday: [string, RegExp][] = [
     'admin reset-password --email boss-{way}@example.com --password-stdin --data-dir {dir} < violet anchor prefers rain',
     /has a new password/,
   ],
+  ['admin audit --person boss-{way} --type user. --data-dir {dir}', /^\d{4}-\d\d-\d\d \d\d:\d\d {2}\S.*Boss\n/],
   ['outbox --data-dir {dir}', /^To +\S+@example\.com\nSubject +\S[\s\S]*\n {4}\S/],
   ['config --data-dir {dir}', /DATA_DIR/],
   ['settings set general.tagline "We {way}" --data-dir {dir}', /^general\.tagline = We \w+\n$/],

@@ -14,7 +14,8 @@ test('an administrator suspends a user, reads the outbox and the audit log, and 
   const root = await signedIn(t, boss.email)
   await root.goto('/admin')
   await root.page.getByRole('heading', { name: 'Checks' }).waitFor()
-  await root.page.getByRole('link', { name: 'Users', exact: true }).click()
+  await root.page.getByRole('link', { name: 'People', exact: true }).click()
+  await root.page.getByRole('heading', { name: 'Administration: Users' }).waitFor()
   await root.page.getByRole('searchbox', { name: 'Find by name or address' }).fill(name)
   await root.button('Find').click()
   await root.button(`Suspend ${name}`).click()
@@ -47,10 +48,22 @@ test('an administrator suspends a user, reads the outbox and the audit log, and 
   await root.page.getByLabel('Plan').fill('gold')
   await root.button('Save plan').click()
   await root.see('Saved')
+  await root.page.getByRole('link', { name: 'Overview', exact: true }).click()
   await root.page.getByRole('link', { name: 'Audit', exact: true }).click()
-  await root.page.getByRole('searchbox', { name: /^Filter by type/ }).fill('user.suspended')
+  await root.page.getByRole('searchbox', { name: 'Name or address' }).fill(name)
+  await root.page.getByLabel('About').selectOption('accounts')
+  await root.page.getByLabel('Day').fill(await root.page.evaluate('new Date().toLocaleDateString("sv")'))
+  await root.page.keyboard.press('Enter')
+  const suspended = root.page.getByRole('cell', { name: `Root suspended ${name}` })
+  await suspended.getByText('Details').click()
+  await suspended.getByText('"type": "user.suspended"').waitFor()
+  expect(await root.page.getByRole('cell', { name: 'created the team' }).count()).toBe(0)
+  await root.page.getByLabel('Day').fill('2020-01-01')
   await root.button('Find').click()
-  await root.page.getByRole('cell', { name: 'user.suspended' }).first().waitFor()
+  await root.see('No entries.')
+  await root.button('Clear').click()
+  await suspended.waitFor()
+  await root.page.getByRole('link', { name: 'Messages', exact: true }).click()
   await root.page.getByRole('link', { name: 'Outbox', exact: true }).click()
   await root.page.getByRole('heading', { name: /Outbox/ }).waitFor()
 
@@ -138,6 +151,29 @@ test('an administrator resets a password, renames and deletes a team, changes a 
   await root.button(`Remove ${program}`).click()
   await inDialog('Remove').click()
   await page.getByRole('row', { name: program }).waitFor({ state: 'detached' })
+  await root.leave()
+}, 300_000)
+
+test('the administration has five parts, and every page of a part has its own address', async () => {
+  const boss = await person(t, { admin: true, name: 'Root' })
+  const root = await signedIn(t, boss.email)
+  const pages = {
+    Overview: ['', 'audit'],
+    People: ['users', 'teams', 'programs'],
+    Messages: ['issues', 'contact', 'announcements', 'outbox'],
+    Content: ['site', 'community', 'marketplace', 'sponsors', 'tracker'],
+    System: ['settings', 'backups'],
+  }
+  for (const [part, paths] of Object.entries(pages))
+    for (const path of paths) {
+      await root.goto(`/admin/${path}`.replace(/\/$/, ''))
+      const own = root.page.getByRole('navigation', { name: part, exact: true })
+      await own.locator('[aria-current=page]').waitFor()
+      expect([path, await own.getByRole('link').count()]).toEqual([path, paths.length])
+      const parts = root.page.getByRole('navigation', { name: 'Administration', exact: true })
+      expect(await parts.locator('[aria-current]').textContent()).toBe(part)
+      expect(await parts.getByRole('link').allTextContents()).toEqual(Object.keys(pages))
+    }
   await root.leave()
 }, 300_000)
 

@@ -21,7 +21,7 @@ const types = (page: AuditPage) => page.items.map((e) => e.type).reverse()
 describe('the audit log', () => {
   test('lists events in order, with the address of the caller', async () => {
     const since = new Date().toISOString()
-    const who = await person(t)
+    const who = await person(t, { name: 'Grace Hopper' })
     const fetched = { email: who.email, password: PASSWORD }
     await call(t, 'POST', '/api/auth/login', { ...fetched, password: 'wrong wrong wrong' })
     const { token } = (await call<{ token: string }>(t, 'POST', '/api/auth/login', fetched)).body
@@ -59,6 +59,25 @@ describe('the audit log', () => {
       'user.suspended',
       'user.unsuspended',
     ])
+    expect(about.items.map(({ sentence }) => sentence).reverse()).toEqual([
+      'Grace Hopper registered',
+      'Somebody failed to sign in as Grace Hopper',
+      'Grace Hopper signed in (password)',
+      'Grace Hopper created the API key laptop',
+      'Grace Hopper revoked the API key laptop',
+      'Grace Hopper created the MCP token agent',
+      'Grace Hopper revoked the MCP token agent',
+      'Grace Hopper created note Diary',
+      'Grace Hopper deleted note Diary',
+      'Grace Hopper changed bio of their account',
+      'Ada Lovelace changed the role of Grace Hopper from user to admin',
+      'Ada Lovelace sent the notification “You are now an administrator”',
+      'Ada Lovelace changed the role of Grace Hopper from admin to user',
+      'Ada Lovelace sent the notification “You are no longer an administrator”',
+      'Grace Hopper ended a login session of their account (signed out)',
+      'Ada Lovelace suspended Grace Hopper: Tour',
+      'Ada Lovelace ended the suspension of Grace Hopper',
+    ])
     const suspended = about.items.find((e) => e.type === 'user.suspended') as AuditEntry
     expect(suspended).toEqual({
       id: expect.any(String),
@@ -66,6 +85,7 @@ describe('the audit log', () => {
       at: expect.any(String),
       type: 'user.suspended',
       description: 'An administrator suspended an account and ended its credentials',
+      sentence: 'Ada Lovelace suspended Grace Hopper: Tour',
       action: 'admin.suspend',
       actor: { kind: 'session', id: admin.userId, name: 'Ada Lovelace' },
       impersonatorId: null,
@@ -88,6 +108,21 @@ describe('the audit log', () => {
       'project.shared',
       'project.deleted',
     ])
+  })
+
+  test('is filtered by the name or address of a person who acted or is affected', async () => {
+    const name = unique('Hedy')
+    const who = await person(t, { name })
+    const since = new Date().toISOString()
+    await who.fetch('POST', '/api/notes', { title: 'Diary' })
+    await admin.fetch('PATCH', `/api/admin/users/${who.userId}/suspend`, {})
+    for (const filter of [name.slice(0, -1).toUpperCase() + name.slice(-1), who.email])
+      expect(types(await audit(`person=${encodeURIComponent(filter)}&since=${since}`))).toEqual([
+        'note.created',
+        'user.suspended',
+      ])
+    expect(types(await audit(`person=${encodeURIComponent(name)}&type=note.&since=${since}`))).toEqual(['note.created'])
+    expect(types(await audit(`person=nobody-has-this-name&since=${since}`))).toEqual([])
   })
 
   test('is filtered by the beginning of the type, by actor and by time, and read page by page', async () => {
@@ -114,7 +149,7 @@ describe('the audit log', () => {
   })
 
   test('names the administrator who acted as a user, and can be searched by their id', async () => {
-    const [boss, who] = [await person(t, { admin: true }), await person(t)]
+    const [boss, who] = [await person(t, { admin: true, name: 'Root' }), await person(t, { name: 'Grace' })]
     const { token } = (
       await boss.fetch<Impersonation>('POST', `/api/admin/users/${who.userId}/impersonate`, { reason: 'help' })
     ).body
@@ -126,6 +161,10 @@ describe('the audit log', () => {
       'notification.created',
       'notes.list',
       'note.created',
+    ])
+    expect(entries.items.slice(0, 2).map(({ sentence }) => sentence)).toEqual([
+      'Root as Grace created note Diary',
+      'Root as Grace called notes.list',
     ])
     expect(entries.items.slice(0, 2).map((e) => [e.actor.id, e.impersonatorId])).toEqual([
       [who.userId, boss.userId],

@@ -196,6 +196,10 @@ export const AuditEntry = object({
   at: instant(),
   type: text(100, { example: 'user.signed_in' }),
   description: text(300, { example: 'A user signed in', description: 'What the type means' }),
+  sentence: text(5000, {
+    example: 'Ada Lovelace suspended Grace Hopper: spam',
+    description: 'Who did what. Plain text, which may contain texts of users',
+  }),
   action: text(100, { example: 'accounts.signIn' }),
   actor: object({
     kind: text(20, { example: 'session' }),
@@ -224,6 +228,12 @@ export const AuditQuery = object({
   type: optional(text(100, { description: 'Start of the type: `user.` or `user.signed_in`', example: 'user.' })),
   actorId: optional(id({ description: 'The person or agent that acted, also through an agent or as another user' })),
   userId: optional(id({ description: 'The user it is about' })),
+  person: optional(
+    text(100, {
+      example: 'ada@example.com',
+      description: 'Part of a name or address: what they did, and what was done to them. Also names of agents',
+    }),
+  ),
   organizationId: optional(id()),
   since: optional(time({ description: 'At or after' })),
   until: optional(time({ description: 'Before' })),

@@ -11,6 +11,7 @@ export const passkeyUpdated = defineEvent('passkey.updated', {
   ...ofPasskey,
   description: 'A passkey was renamed',
   data: { name: text },
+  words: (what) => `renamed ${what}`,
 })
 export const passkeyDeleted = defineEvent('passkey.deleted', {
   ...ofPasskey,
@@ -22,4 +23,5 @@ export const passkeyRefused = defineEvent('passkey.refused', {
   ...ofPasskey,
   description: 'A passkey was refused because its counter decreased, so it may be a copy',
   data: { reason: text, counter: number, known: number },
+  words: () => 'used a passkey that may be a copy, which was refused',
 })

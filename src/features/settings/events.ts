@@ -6,10 +6,12 @@ export const settingUpdated = defineEvent('setting.updated', {
   feed: 'access',
   description: 'An administrator changed a setting of the instance',
   data: { key: text, fields: texts },
+  words: (_, { key, fields }) => `changed the setting ${key}${Array.isArray(fields) ? `: ${fields.join(', ')}` : ''}`,
 })
 export const testMailSent = defineEvent('setting.test_mail', {
   kind: 'setting',
   feed: 'access',
   description: 'An administrator sent a test mail',
   data: { mode: text },
+  words: () => 'sent a test mail',
 })

@@ -44,14 +44,17 @@ export const tunnelOnline = defineEvent('tunnel.online', {
   ...ofTunnel,
   description: 'The machine of a tunnel connected',
   data: { ...data, generation: number },
+  words: (what) => `connected ${what}`,
 })
 export const tunnelOffline = defineEvent('tunnel.offline', {
   ...ofTunnel,
   description: 'The machine of a tunnel is no longer connected',
   data: { ...data, generation: number },
+  words: (what) => `disconnected ${what}`,
 })
 export const tunnelToolCalled = defineEvent('tunnel.tool_called', {
   ...ofTunnel,
   description: 'An agent called a tool of an MCP server on the machine of a tunnel',
   data: { ...data, server: text, tool: text },
+  words: (what, { server, tool }) => `called ${tool} of ${server} on ${what}`,
 })

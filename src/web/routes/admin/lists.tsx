@@ -8,9 +8,8 @@ import { toast } from '../../components/toasts.tsx'
 import { dayAndTime } from '../../lib/times.ts'
 import { InstanceSettings } from '../site/instance-settings.tsx'
 import { words as siteWords } from '../site/words.ts'
-import { ActorCell, AdminFrame, DataTable, EventCell, PagedTable, SearchForm } from './parts.tsx'
+import { AdminFrame, DataTable, PagedTable, SearchForm } from './parts.tsx'
 import {
-  auditQuery,
   backupsQuery,
   configQuery,
   makeBackup,
@@ -99,25 +98,6 @@ export function OutboxPage() {
                 </button>
               ),
           },
-        ]}
-      />
-    </AdminFrame>
-  )
-}
-
-export function AuditPage() {
-  const [type, setType] = useState('')
-  const list = useInfiniteQuery(auditQuery(type))
-  const columns = words.audit.columns
-  return (
-    <AdminFrame at="audit">
-      <SearchForm label={words.audit.filter} value={type} onFind={setType} />
-      <PagedTable
-        list={list}
-        columns={[
-          { title: columns.who, of: (entry) => <ActorCell entry={entry} /> },
-          { title: columns.type, of: (entry) => <EventCell entry={entry} /> },
-          { title: columns.ip, of: ({ ip }) => ip, wide: true },
         ]}
       />
     </AdminFrame>

@@ -1,7 +1,8 @@
-/** What all pages of the administration share: their heading, their tabs, and tables that load more. */
+/** What all pages of the administration share: their heading, their navigation, and tables that load more. */
 import type { UseInfiniteQueryResult, UseQueryResult } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
-import { Fragment, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
+import type { AuditEntry } from '../../../features/admin/schema.ts'
 import { Field } from '../../components/form/fields.tsx'
 import { ProblemBox, Waiting } from '../../components/states.tsx'
 import { NotFound, RetryButton } from '../../frame/errors.tsx'
@@ -9,25 +10,17 @@ import { dayAndTime } from '../../lib/times.ts'
 import { isProblem } from '../../problem.ts'
 import { words } from './words.ts'
 
-const places = [
-  ['/admin', 'state'],
-  ['/admin/users', 'users'],
-  ['/admin/teams', 'teams'],
-  ['/admin/outbox', 'outbox'],
-  ['/admin/audit', 'audit'],
-  ['/admin/issues', 'issues'],
-  ['/admin/announcements', 'announcements'],
-  ['/admin/programs', 'programs'],
-  ['/admin/settings', 'settings'],
-  ['/admin/backups', 'backups'],
-  ['/admin/site', 'site'],
-  ['/admin/community', 'community'],
-  ['/admin/contact', 'contact'],
-  ['/admin/sponsors', 'sponsors'],
-  ['/admin/marketplace', 'marketplace'],
-  ['/admin/tracker', 'tracker'],
+/** The parts of the administration, each with its pages; the first page opens the part. */
+const parts = [
+  { name: 'overview', pages: ['state', 'audit'] },
+  { name: 'people', pages: ['users', 'teams', 'programs'] },
+  { name: 'messages', pages: ['issues', 'contact', 'announcements', 'outbox'] },
+  { name: 'content', pages: ['site', 'community', 'marketplace', 'sponsors', 'tracker'] },
+  { name: 'system', pages: ['settings', 'backups'] },
 ] as const
-type AdminSection = (typeof places)[number][1]
+type AdminSection = (typeof parts)[number]['pages'][number]
+
+const addressOf = (page: AdminSection) => (page === 'state' ? '/admin' : (`/admin/${page}` as const))
 
 interface FrameProps {
   at: AdminSection
@@ -48,26 +41,50 @@ export function AdminFrame({ at, title, children }: FrameProps) {
       <div className="page wide stack s5">
         <header className="stack">
           <h1 className="h1">{title ?? `${words.title}: ${words.sections[at]}`}</h1>
-          <nav className="tabs" aria-label={words.title}>
-            {places.map(([to, name]) => (
-              <Link
-                key={to}
-                to={to}
-                activeOptions={{ exact: true }}
-                activeProps={{}}
-                aria-current={name === at ? 'page' : undefined}
-                ref={name === at ? intoView : undefined}
-              >
-                {words.sections[name]}
-              </Link>
-            ))}
-          </nav>
+          <AdminNavigation at={at} />
         </header>
         {children}
       </div>
     </div>
   )
 }
+
+/** The five parts as tabs, and a switch between the pages of this part. */
+function AdminNavigation({ at }: { at: AdminSection }) {
+  const part = parts.find(({ pages }) => pages.some((page) => page === at)) ?? parts[0]
+  return (
+    <>
+      <nav className="tabs" aria-label={words.title}>
+        {parts.map(({ name, pages: [first] }) => (
+          <AdminLink key={name} page={first} label={words.parts[name]} current={name === part.name && 'true'} />
+        ))}
+      </nav>
+      <nav className="seg admseg" aria-label={words.parts[part.name]}>
+        {part.pages.map((page) => (
+          <AdminLink key={page} page={page} label={words.sections[page]} current={page === at && 'page'} />
+        ))}
+      </nav>
+    </>
+  )
+}
+
+interface LinkProps {
+  page: AdminSection
+  label: string
+  current: 'page' | 'true' | false
+}
+
+const AdminLink = ({ page, label, current }: LinkProps) => (
+  <Link
+    to={addressOf(page)}
+    activeOptions={{ exact: true }}
+    activeProps={{}}
+    aria-current={current || undefined}
+    ref={current ? intoView : undefined}
+  >
+    {label}
+  </Link>
+)
 
 /** One user or team: what is known of it, or why it cannot be shown. */
 export function AdminRecord<T>({ at, query, children }: SingleProps<T>) {
@@ -180,31 +197,21 @@ export const SearchForm = ({ label, value, onFind }: { label: string; value: str
   </form>
 )
 
-/** Who did it, and when. */
-export const ActorCell = ({ entry: { actor, at } }: { entry: { actor: { name: string }; at: string } }) => (
-  <span className="stack who-t">
-    <span>{actor.name}</span>
-    <span className="t12 soft">{dayAndTime(at)}</span>
-  </span>
-)
+interface AuditProps {
+  entry: Pick<AuditEntry, 'type' | 'action' | 'sentence' | 'at' | 'ip' | 'requestId' | 'data'>
+}
 
-/** An entry of the audit log: its description, and the type that the filter finds. */
-export function EventCell({ entry: { type, description } }: { entry: { type: string; description: string } }) {
+/** An entry of the audit log as a sentence, with the stored data below it. */
+export function AuditCell({ entry: { sentence, at, ip, type, action, requestId, data } }: AuditProps) {
+  const raw = { type, action, requestId, data }
   return (
     <span className="stack who-t">
-      {description !== type && <span>{description.split(';')[0]}</span>}
-      <span className="t12 soft mono">
-        <Breakable text={type} />
-      </span>
+      <span>{sentence}</span>
+      <span className="t12 soft">{[dayAndTime(at), ip].filter(Boolean).join(' · ')}</span>
+      <details>
+        <summary className="t12">{words.audit.details}</summary>
+        <pre className="code">{JSON.stringify(raw, null, 2)}</pre>
+      </details>
     </span>
   )
 }
-
-/** A long name that may be broken after its dots. */
-const Breakable = ({ text }: { text: string }) =>
-  text.split(/(?<=\.)/).map((part) => (
-    <Fragment key={part}>
-      {part}
-      <wbr />
-    </Fragment>
-  ))

@@ -33,8 +33,27 @@ export const usersQuery = (search: string) =>
   adminList(['users', search], (paging) => ok(admin.users.get({ query: { ...paging, ...(search && { search }) } })))
 export const teamsQuery = (search: string) =>
   adminList(['teams', search], (paging) => ok(admin.teams.get({ query: { ...paging, ...(search && { search }) } })))
-export const auditQuery = (type: string) =>
-  adminList(['audit', type], (paging) => ok(admin.audit.get({ query: { ...paging, ...(type && { type }) } })))
+export interface AuditFilter {
+  /** Part of a name or address. */
+  person?: string
+  /** The beginning of the type. */
+  type?: string
+  /** A day of this time zone: 2026-11-18. */
+  day?: string
+}
+
+export const auditQuery = ({ day, ...filter }: AuditFilter) =>
+  adminList(['audit', JSON.stringify({ day, ...filter })], (paging) =>
+    ok(admin.audit.get({ query: { ...paging, ...filter, ...(day && daySpan(day)) } })),
+  )
+
+function daySpan(day: string): { since: string; until: string } {
+  const start = new Date(`${day}T00:00`)
+  const end = new Date(start)
+  end.setDate(end.getDate() + 1)
+  return { since: start.toISOString(), until: end.toISOString() }
+}
+
 export const outboxQuery = adminList(['outbox'], (paging) => ok(mail.outbox.get({ query: paging })))
 export const issuesQuery = adminList(['issues'], (paging) => ok(issues.admin.issues.get({ query: paging })))
 export const announcementsQuery = adminList(['announcements'], (paging) =>

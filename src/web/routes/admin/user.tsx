@@ -8,7 +8,7 @@ import { ProblemBox } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { ago, day } from '../../lib/times.ts'
 import { browserName } from '../settings/browser-name.ts'
-import { ActorCell, AdminFrame, AdminRecord, EventCell, FactList, PagedTable } from './parts.tsx'
+import { AdminFrame, AdminRecord, AuditCell, FactList, PagedTable } from './parts.tsx'
 import {
   setUserRole,
   unsuspendUser,
@@ -191,16 +191,9 @@ function Sessions({ id }: { id: string }) {
 
 function History({ id }: { id: string }) {
   const list = useInfiniteQuery(userEventsQuery(id))
-  const columns = words.audit.columns
   return (
     <Part title={w.history}>
-      <PagedTable
-        list={list}
-        columns={[
-          { title: columns.who, of: (entry) => <ActorCell entry={entry} /> },
-          { title: columns.type, of: (entry) => <EventCell entry={entry} /> },
-        ]}
-      />
+      <PagedTable list={list} columns={[{ title: words.audit.entries, of: (entry) => <AuditCell entry={entry} /> }]} />
     </Part>
   )
 }
