@@ -2,7 +2,9 @@ import type { Command } from 'commander'
 
 /** Adds `admin`. `configured` adds the options of commands that need the settings of a server. */
 export function addAdminCommands(program: Command, configured: (command: Command) => Command): void {
-  const admin = program.command('admin').description('Manage administrators, and read the audit log (run on the server)')
+  const admin = program
+    .command('admin')
+    .description('Manage administrators, and read the audit log (run on the server)')
   configured(
     admin.command('create').description('Create an administrator, or promote an existing account with a new password'),
   )
