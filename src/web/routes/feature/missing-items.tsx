@@ -106,9 +106,26 @@ function MissingItemRow({
           {words.addEvidence}
         </button>
       )}
+      {waiting && (
+        <Link className="btn small" to="/features/$id" params={{ id: waiting.id }}>
+          {words.openFeature}
+        </Link>
+      )}
+      {task && (
+        <Link className="btn small" to="/tasks/$key" params={{ key: task.key }}>
+          {words.openRecord(task.key)}
+        </Link>
+      )}
+      {missing.item === 'review' && feature.can.review === true && (
+        <button type="button" className="btn small" onClick={focusReview}>
+          {words.review}
+        </button>
+      )}
     </div>
   )
 }
+
+const focusReview = () => document.getElementById('verdict')?.focus()
 
 const examples: Readonly<Record<string, string>> = {
   summary: 'summary: "…"',

@@ -1,12 +1,13 @@
 /** A feature: its progress through the gates, what the next gate requires, and the actions. */
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
-import { BookOpenText, Ellipsis, Lock } from 'lucide-react'
-import { Suspense, useState } from 'react'
+import { BookOpenText, Ellipsis } from 'lucide-react'
+import { Suspense, useId, useState } from 'react'
 import type { FeatureView } from '../../../features/workflow/schema.ts'
 import { Avatar, LeaseRing } from '../../components/avatar.tsx'
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
 import { LazyMenu } from '../../components/lazy-menu.tsx'
+import { isLocked, LockedButton } from '../../components/locked-button.tsx'
 import { SaveError } from '../../components/states.tsx'
 import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
 import { Markdown } from '../../components/text/markdown.tsx'
@@ -21,13 +22,14 @@ import {
   featureOverridden,
   featureReviewed,
 } from '../../live/event-types.ts'
+import { useIsAway } from '../../live/state.ts'
 import { useKey } from '../../shortcuts.ts'
-import { priorityNames, statusNames } from '../../words.ts'
+import { words as common, priorityNames, statusNames } from '../../words.ts'
 import { FeatureHistory, RelatedRecords } from './history.tsx'
 import { MissingItems } from './missing-items.tsx'
 import { type FeatureActMutation, featureHistoryQuery, featureQuery, restoreFeature, useFeatureAct } from './queries.ts'
 import { Reviews } from './reviews.tsx'
-import { currentEvidence, nextGate, waitsForTasks } from './track.ts'
+import { currentEvidence, nextGate } from './track.ts'
 import { humanizeName, words } from './words.ts'
 import { WorkflowTrack } from './workflow-track.tsx'
 
@@ -79,7 +81,7 @@ export function FeaturePage() {
   return (
     <div className="scroll">
       <div className="page wide stack s5 feat">
-        <Head feature={feature} act={act} gate={gate} onShow={setShown} />
+        <Head feature={feature} act={act} onShow={setShown} />
         {act.error && !quiet && <SaveError error={act.error} conflict={words.metOther} />}
         <WorkflowTrack feature={feature} act={act} since={movedAt(happened)} />
         <div className="cols-2">
@@ -125,11 +127,10 @@ const movedAt = (happened: readonly { type: string; at: string }[]): string | un
 interface HeadProps {
   feature: FeatureView
   act: FeatureActMutation
-  gate: string | null | undefined
   onShow(shown: Shown): void
 }
 
-function Head({ feature, act, gate, onShow }: HeadProps) {
+function Head({ feature, act, onShow }: HeadProps) {
   return (
     <header className="row wide wrap">
       <div className="grow fhead">
@@ -170,7 +171,7 @@ function Head({ feature, act, gate, onShow }: HeadProps) {
           {words.override}
         </button>
       )}
-      <AdvanceButton feature={feature} act={act} gate={gate} onShow={onShow} />
+      <AdvanceButton feature={feature} act={act} />
     </header>
   )
 }
@@ -201,22 +202,32 @@ function MoreMenu({ feature, act, onShow }: Pick<HeadProps, 'feature' | 'act' | 
   )
 }
 
-/** Advances at once if nothing is missing, asks for missing evidence, and is disabled while the feature is blocked. */
-function AdvanceButton({ feature, act, gate, onShow }: HeadProps) {
-  const { next, can } = feature
-  if (!next || can.advance !== true || gate === 'review') return null
+/** Locked until nothing is missing: the list below says what supplies each item. */
+function AdvanceButton({ feature: { next, can }, act }: Pick<HeadProps, 'feature' | 'act'>) {
+  const reason = useId()
+  const isAway = useIsAway()
+  if (!next || (can.advance !== true && !isLocked(can.advance))) return null
   const label = words.advance(humanizeName(next.to))
-  const blocked = waitsForTasks(feature) || next.missing.some(({ item }) => item.startsWith('blockedBy'))
-  if (blocked)
+  const missing = next.missing.length > 0 && words.lockedBy(next.missing.map(({ needs }) => needs))
+  const why = isAway ? common.needsConnection : can.advance === true ? missing : can.advance.detail
+  if (why)
     return (
-      <button type="button" className="btn off" aria-disabled title={words.waits}>
-        <Lock className="i s14" aria-hidden />
-        {label}
-      </button>
+      <>
+        <LockedButton reason={reason} title={why}>
+          {label}
+        </LockedButton>
+        <span className="hide" id={reason}>
+          {why}
+        </span>
+      </>
     )
-  const go = () => (next.missing.length > 0 ? onShow('evidence') : act.mutate({ do: 'advance', body: {} }))
   return (
-    <button type="button" className="btn main" disabled={act.isPending} onClick={go}>
+    <button
+      type="button"
+      className="btn main"
+      disabled={act.isPending}
+      onClick={() => act.mutate({ do: 'advance', body: {} })}
+    >
       {label}
     </button>
   )

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import type { FeatureView } from '../../../features/workflow/schema.ts'
 import { Avatar } from '../../components/avatar.tsx'
 import { TextArea } from '../../components/form/fields.tsx'
+import { LockedButton } from '../../components/locked-button.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { day } from '../../lib/times.ts'
 import type { FeatureActMutation } from './queries.ts'
@@ -81,16 +82,13 @@ function ReviewForm({ act, locked }: { act: FeatureActMutation; locked: boolean 
         </p>
       )}
       <span className="row wrap">
-        <button
-          type="button"
-          className={locked ? 'btn off' : 'btn main'}
-          aria-disabled={locked}
-          aria-describedby={locked ? 'open-tasks' : undefined}
-          disabled={act.isPending}
-          onClick={() => !locked && say('approved')}
-        >
-          {words.approve}
-        </button>
+        {locked ? (
+          <LockedButton reason="open-tasks">{words.approve}</LockedButton>
+        ) : (
+          <button type="button" className="btn main" disabled={act.isPending} onClick={() => say('approved')}>
+            {words.approve}
+          </button>
+        )}
         <button type="button" className="btn" disabled={act.isPending} onClick={() => say('changes_requested')}>
           {words.askForChanges}
         </button>

@@ -33,7 +33,7 @@ export const words = {
   noLongerCounts: 'no longer counts',
 
   advance: (state: string) => `Advance to ${state}`,
-  waits: 'Waiting for another feature or for open tasks',
+  lockedBy: (needs: readonly string[]) => `Missing: ${needs.join('; ')}.`,
   override: 'Override…',
   overrideTitle: 'Override the gates',
   overrideText: 'Moves the feature to any state, even with open tasks. The history records the reason and your name.',
@@ -53,6 +53,9 @@ export const words = {
     'An agent that tries to advance the feature gets this same list, with the call that supplies each item.',
   callOf: 'The call that supplies it',
   addEvidence: 'Add evidence',
+  openFeature: 'Open the feature',
+  openRecord: (key: string) => `Open ${key}`,
+  review: 'Review',
 
   evidenceTitle: (gate: string) => `Evidence for ${gate}`,
   evidence: {
