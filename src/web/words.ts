@@ -149,6 +149,7 @@ export const words = {
   minutesLeft: (n: number) => `${minutes(n)} left`,
   tryAgain: 'Try again',
   tryNow: 'Try now',
+  needsConnection: 'You are offline. This needs a connection.',
   loading: 'Loading…',
   notLoaded: 'Not loaded yet',
   notLoadedText: 'The server cannot be reached. This page opens when the connection is back.',

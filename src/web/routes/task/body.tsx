@@ -1,24 +1,28 @@
 /** What a task says, and what may be done with it. The server says what that is, in `can`. */
 import { Trash2 } from 'lucide-react'
+import { Suspense } from 'react'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'
 import { CheckpointFields } from '../../components/checkpoint.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { Markdown } from '../../components/text/markdown.tsx'
+import { lazy } from '../../lib/lazy.ts'
 import { dayAndTime } from '../../lib/times.ts'
 import { FileTiles } from '../../writing/record-files.tsx'
 import { Acceptance } from './acceptance.tsx'
+import { TaskActions } from './actions.tsx'
 import { ClaimBox } from './claim-box.tsx'
 import { TaskComments } from './comments.tsx'
-import { CompleteButton } from './complete.tsx'
 import { TaskDescription } from './description.tsx'
-import { EditConflict, EditConflictBox } from './edit-conflict.tsx'
+import { EditConflict } from './edit-conflict.ts'
 import { TaskEvidenceList, TaskHistory } from './evidence-history.tsx'
 import { TaskFields } from './fields.tsx'
-import { type TaskAct, useChangeTask, useRelateTask, useRemoveTask, useTaskAct, useVerifyEvidence } from './queries.ts'
+import { useChangeTask, useRelateTask, useRemoveTask, useTaskAct, useVerifyEvidence } from './queries.ts'
 import { TaskLinks, TaskRelations } from './relations.tsx'
 import { HeadingLevel, TaskSection } from './section.tsx'
 import { TaskTitle } from './title.tsx'
 import { words } from './words.ts'
+
+const EditConflictBox = lazy(async () => ({ default: (await import('./edit-conflict-box.tsx')).EditConflictBox }))
 
 interface Props {
   task: TaskDetail
@@ -50,7 +54,9 @@ function Body({ task, onGone }: Omit<Props, 'level'>) {
         <TaskDescription task={task} may={may('update')} />
         <FileTiles holder={{ kind: 'task', id: task.id }} may={may('update')} />
         {error instanceof EditConflict ? (
-          <EditConflictBox met={error} onMine={change.mutate} onTheirs={change.reset} />
+          <Suspense>
+            <EditConflictBox met={error} onMine={change.mutate} onTheirs={change.reset} />
+          </Suspense>
         ) : (
           error && <ProblemBox error={error} />
         )}
@@ -92,31 +98,13 @@ function Body({ task, onGone }: Omit<Props, 'level'>) {
         {may('remove') && <Remove task={task} onGone={onGone} />}
       </div>
       <TaskFields task={task} may={may('update')} onChange={change.mutate}>
-        <Acts task={task} may={may} busy={act.isPending} onAct={act.mutate} />
+        <TaskActions
+          task={task}
+          busy={act.isPending}
+          onAct={act.mutate}
+          onWaitsFor={may('update') ? (blockedBy) => change.mutate({ blockedBy }) : undefined}
+        />
       </TaskFields>
-    </div>
-  )
-}
-
-interface ActsProps {
-  task: TaskDetail
-  may: May
-  busy: boolean
-  onAct(act: TaskAct): void
-}
-
-function Acts({ task, may, busy, onAct }: ActsProps) {
-  const canClaim = !task.lease && may('claim')
-  const canComplete = may('complete') && task.status !== 'done'
-  if (!canClaim && !canComplete) return null
-  return (
-    <div className="stack">
-      {canClaim && (
-        <button type="button" className="btn" disabled={busy} onClick={() => onAct('claim')}>
-          {words.claim}
-        </button>
-      )}
-      {canComplete && <CompleteButton task={task} busy={busy} onComplete={(how) => onAct({ complete: how })} />}
     </div>
   )
 }

@@ -7,7 +7,7 @@ import { recordWrittenVersion } from '../../live/written-versions.ts'
 import { isProblem } from '../../problem.ts'
 import { spokenKeys } from '../../shortcuts.ts'
 import { offerUndo } from '../../undo.ts'
-import { conflictingFields, EditConflict } from './edit-conflict.tsx'
+import { conflictingFields, EditConflict } from './edit-conflict.ts'
 import { words } from './words.ts'
 
 export const taskQuery = (key: string) =>

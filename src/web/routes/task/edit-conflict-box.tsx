@@ -2,32 +2,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
 import { TriangleAlert } from 'lucide-react'
-import type { TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
+import type { TaskPatch } from '../../../features/tasks/schema.ts'
 import { agentsQuery, membersQuery } from '../../account/session.ts'
 import { dayAndTime } from '../../lib/times.ts'
 import { priorityNames, statusNames } from '../../words.ts'
+import { type EditConflict, inTask } from './edit-conflict.ts'
 import { words } from './words.ts'
-
-/** A change that was not saved, because someone else changed the same fields first. */
-export class EditConflict extends Error {
-  constructor(
-    readonly patch: TaskPatch,
-    readonly fields: readonly string[],
-    readonly theirs: TaskDetail,
-  ) {
-    super(words.metOther)
-  }
-}
-
-/** The value in a task that a field of a change is about. */
-const inTask = (task: TaskDetail, field: string): unknown =>
-  field === 'blockedBy' ? task.waitsFor.map(({ id }) => id).sort() : task[field as keyof TaskDetail]
-
-/** Returns the fields of the change that differ between both states of the task. Evidence is only added. */
-export const conflictingFields = (patch: TaskPatch, before: TaskDetail, now: TaskDetail): string[] =>
-  Object.keys(patch)
-    .filter((field) => field !== 'evidence')
-    .filter((field) => JSON.stringify(inTask(before, field)) !== JSON.stringify(inTask(now, field)))
 
 const isName = (names: Readonly<Record<string, string>>, value: unknown): value is string =>
   typeof value === 'string' && value in names
