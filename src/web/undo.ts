@@ -5,6 +5,7 @@
 import type { Undone } from '../features/changes/schema.ts'
 import { changes, ok, writeOptions } from './api.ts'
 import { beginProgress, followChange } from './change-progress.ts'
+import type { ToastText } from './components/toast-list.tsx'
 import { toast } from './components/toasts.tsx'
 import { queryClient } from './query-client.ts'
 import { words } from './words.ts'
@@ -26,9 +27,9 @@ const RECENT_MS = 10 * 60_000
 const done: UndoEntry[] = []
 
 /** Shows a toast that undoes the last change: `offerUndo('LAN-42 is done', changeId)`. */
-export function offerUndo(title: string, undo: UndoEntry['undo'] | ChangeId): void {
+export function offerUndo(title: string, undo: UndoEntry['undo'] | ChangeId, about?: ToastText['about']): void {
   const one = rememberUndo(title, undo)
-  toast({ title, action: { label: words.keys.undo, run: () => void undoChange(one) } })
+  toast({ title, about, action: { label: words.keys.undo, run: () => void undoChange(one) } })
 }
 
 /** Lets ⌘Z undo the last change, without a toast: for changes that the page itself shows well. */

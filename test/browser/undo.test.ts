@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test'
 import type { TaskDetail } from '../../src/features/tasks/schema.ts'
 import { person, sharedApp } from '../support/app.ts'
 import { axe } from './axe.ts'
-import { call, newProject, newTask, signedIn } from './support.ts'
+import { call, isLive, newProject, newTask, signedIn } from './support.ts'
 
-/** Completing a task and undoing it, by keyboard alone. */
+/** Completing a task and undoing it. */
 const t = await sharedApp()
 
 test('a completion lists open criteria and subtasks first, and Ctrl+Z undoes it after a reload', async () => {
@@ -40,5 +40,20 @@ test('a completion lists open criteria and subtasks first, and Ctrl+Z undoes it 
   expect(await read(made.key)).toMatchObject({ status: 'todo', acceptance: [{ done: false }, { done: false }] })
   expect(await read(waiting.key)).toMatchObject({ status: 'blocked' })
   await ada.button('Complete').waitFor()
+  await ada.leave()
+}, 300_000)
+
+test('the message of a completion goes when someone else changes the task', async () => {
+  const ada = await signedIn(t, (await person(t)).email)
+  const { slug } = await newProject(ada)
+  const { key } = await newTask(ada, slug, { title: 'Read offline' })
+  await ada.goto(`/tasks/${key}`)
+  await isLive(ada)
+  await ada.button('Complete').click()
+  const message = ada.page.getByText(`${key} is done`)
+  // A message stays while the pointer is over it, so only the event can close it.
+  await message.hover()
+  await call(ada, 'PATCH', `/api/tasks/${key}`, { priority: 'high' })
+  await message.waitFor({ state: 'detached' })
   await ada.leave()
 }, 300_000)

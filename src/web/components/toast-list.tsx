@@ -12,11 +12,27 @@ export interface ToastText {
   action?: { label: string; run(): void }
   /** It stays until `closeToast`, and screen readers do not announce its changes. */
   stays?: true
+  /** The record that it is about, after the change that it tells of. */
+  about?: RecordVersion | undefined
+}
+
+export interface RecordVersion {
+  id: string
+  version: number
+}
+
+export interface ShownToasts {
+  add(toast: ToastText): void
+  close(id: string): void
+  closeOlder(recordId: string, version: number): void
 }
 
 const manager = Toast.createToastManager()
 const staying = new Set<string>()
-const show = ({ id, title, text, bad, action, stays }: ToastText): void => {
+/** The records that open toasts are about, by the ids of the toasts. */
+const subjects = new Map<string, RecordVersion>()
+
+function add({ id, title, text, bad, action, stays, about }: ToastText): void {
   const content = {
     title,
     description: text,
@@ -24,15 +40,27 @@ const show = ({ id, title, text, bad, action, stays }: ToastText): void => {
     priority: bad ? ('high' as const) : ('low' as const),
     ...(action && { actionProps: { children: action.label, onClick: action.run } }),
   }
-  if (id !== undefined && staying.has(id)) manager.update(id, content)
-  else manager.add({ ...content, ...(id !== undefined && { id }), ...(stays && { timeout: 0 }) })
-  if (id !== undefined && stays) staying.add(id)
+  if (id !== undefined && staying.has(id)) return manager.update(id, content)
+  const toastId = manager.add({
+    ...content,
+    ...(id !== undefined && { id }),
+    ...(stays && { timeout: 0 }),
+    onRemove: () => void subjects.delete(toastId),
+  })
+  if (stays) staying.add(toastId)
+  if (about) subjects.set(toastId, about)
 }
 
-export function close(id: string): void {
+function close(id: string): void {
   staying.delete(id)
   manager.close(id)
 }
+
+function closeOlder(recordId: string, version: number): void {
+  for (const [toastId, about] of subjects) if (about.id === recordId && about.version < version) manager.close(toastId)
+}
+
+const shownToasts: ShownToasts = { add, close, closeOlder }
 
 function List() {
   const { toasts } = Toast.useToastManager()
@@ -54,11 +82,11 @@ function List() {
 
 interface Props {
   /** Passes waiting and later toasts to the function, until the returned one is called. */
-  drain(to: (toast: ToastText) => void): () => void
+  drain(to: ShownToasts): () => void
 }
 
 export default function ToastList({ drain }: Props) {
-  useEffect(() => drain(show), [drain])
+  useEffect(() => drain(shownToasts), [drain])
   return (
     <Toast.Provider toastManager={manager} timeout={8000}>
       <Toast.Portal>

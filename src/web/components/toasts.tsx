@@ -1,14 +1,14 @@
 /** Toasts. The component that shows them is loaded with the first toast, because few visits need one. */
 import { Suspense, useSyncExternalStore } from 'react'
 import { lazy } from '../lib/lazy.ts'
-import type { ToastText } from './toast-list.tsx'
+import type { ShownToasts, ToastText } from './toast-list.tsx'
 
 const waiting: ToastText[] = []
-let show: ((toast: ToastText) => void) | undefined
+let shown: ShownToasts | undefined
 const listeners = new Set<() => void>()
 
 export function toast(message: ToastText): void {
-  if (show) show(message)
+  if (shown) shown.add(message)
   else waiting.push(message)
   for (const tell of listeners) tell()
 }
@@ -17,15 +17,18 @@ export function toast(message: ToastText): void {
 export function closeToast(id: string): void {
   const place = waiting.findIndex((message) => message.id === id)
   if (place >= 0) waiting.splice(place, 1)
-  void import('./toast-list.tsx').then(({ close }) => close(id)).catch(() => undefined)
+  shown?.close(id)
 }
 
+/** Closes the toasts about an older version of the record. */
+export const closeOlderToasts = (recordId: string, version: number): void => shown?.closeOlder(recordId, version)
+
 /** Passes waiting and later toasts to the list, until it is unmounted. */
-function drain(to: (toast: ToastText) => void): () => void {
-  show = to
-  for (const message of waiting.splice(0)) to(message)
+function drain(to: ShownToasts): () => void {
+  shown = to
+  for (const message of waiting.splice(0)) to.add(message)
   return () => {
-    show = undefined
+    shown = undefined
   }
 }
 
@@ -36,7 +39,7 @@ const subscribe = (tell: () => void) => {
 }
 
 export function Toasts() {
-  const wanted = useSyncExternalStore(subscribe, () => show !== undefined || waiting.length > 0)
+  const wanted = useSyncExternalStore(subscribe, () => shown !== undefined || waiting.length > 0)
   return wanted ? (
     <Suspense>
       <ToastList drain={drain} />

@@ -3,6 +3,7 @@
  */
 import { kindInfo, recordNames } from '../../records/names.ts'
 import { meQuery } from '../account/session.ts'
+import { closeOlderToasts } from '../components/toasts.tsx'
 import { queryClient } from '../query-client.ts'
 import { taskCompleted, taskUpdated } from './event-types.ts'
 import { InvalidationQueue } from './invalidation-queue.ts'
@@ -71,6 +72,7 @@ const byFields = new Set(['tasks', 'task', 'at work'])
 
 export function handleEvent({ type, kind, subjectId, data }: EventSummary): void {
   const version = ofFields.has(type) ? Number(data?.version) : Number.NaN
+  if (subjectId && version) closeOlderToasts(subjectId, version)
   const isNews = () => !(version <= lastWrittenVersion(subjectId ?? ''))
   for (const key of queriesByKind[kind ?? ''] ?? []) stale.add(key, byFields.has(key) ? isNews : undefined)
   if (queryClient.getQueryData(meQuery.queryKey)?.preferences.favourites?.includes(subjectId ?? ''))

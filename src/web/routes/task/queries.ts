@@ -77,7 +77,7 @@ export function useChangeTask(task: TaskDetail) {
       cache.setQueryData(queryKey, (now) => now && { ...now, version })
       if (!changeId) return
       const title = words.changed(task.key, descriptions.get(patch))
-      offerUndo(title, changeId)
+      offerUndo(title, changeId, { id: task.id, version })
       set({ right: words.undoable(title, spokenKeys('$mod+z')) })
     },
     onError: (error, _patch, context) => {
@@ -110,7 +110,7 @@ export function useTaskAct(task: TaskDetail) {
     const version = cache.getQueryData(taskQuery(task.key).queryKey)?.version ?? task.version
     const { data, changeId } = await okUndoable(one.complete.post(how, writeOptions(version)))
     recordWrittenVersion(task.id, data.version)
-    offerUndo(words.completed(task.key), changeId)
+    offerUndo(words.completed(task.key), changeId, { id: task.id, version: data.version })
   }
   return useMutation({
     mutationFn: async (act: TaskAct): Promise<void> => {
