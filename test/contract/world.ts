@@ -593,14 +593,14 @@ export const workable: Record<string, object> = {
   'decisions.update': { supersedes: undefined },
   'tasks.create': { blockedBy: [], assignee: 'me' },
   'tasks.createMany': { parent: undefined, tasks: [{ title: 'Lock the data folder' }] },
-  'tasks.update': { blockedBy: [], assignee: 'me', after: undefined },
+  'tasks.update': { blockedBy: [], addBlockedBy: [], removeBlockedBy: [], assignee: 'me', after: undefined },
   // Used by others in the same loop.
   'tunnels.register': { slug: undefined },
   'tunnels.update': { slug: undefined },
   'tasks.claim': { agent: undefined },
   'tasks.next': { agent: undefined },
   'planning.createTask': { blockedBy: [] },
-  'planning.updateTask': { blockedBy: [], after: null },
+  'planning.updateTask': { blockedBy: [], addBlockedBy: [], removeBlockedBy: [], after: null },
   'planning.createPlan': {
     epics: [{ title: 'Durability', stories: [{ title: 'One process', tasks: [{ title: 'Lock the data folder' }] }] }],
   },
