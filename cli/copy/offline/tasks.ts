@@ -129,8 +129,8 @@ const assigneesIn = (world: CopyView, parts: readonly string[]): unknown[] =>
   parts.map((who) => (who.toLowerCase() === 'none' ? null : resolveAssignee(world, who).assigneeId))
 
 /**
- * Returns whether a task with these values matches a filter such as `todo,done` or `!docs`. A label may contain a comma,
- * so the whole text counts as a value too.
+ * Returns whether a task with these values matches a filter such as `todo,done` or `!docs`. A label may contain a
+ * comma, so the whole text counts as a value too.
  */
 function matchFilter(
   list: string | null,

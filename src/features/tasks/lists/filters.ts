@@ -100,11 +100,11 @@ export function epicIdsIn(list: string): string[] {
   return values
 }
 
-const isOfEpics = (list: string): SQL =>
-  unless(
-    splitFilter('epicId', list).isNot,
-    sql`${tasks.storyId} in (select ${stories.id} from ${stories} where ${anyOf(stories.epicId, idList(epicIdsIn(list)))})`,
-  )
+function isOfEpics(list: string): SQL {
+  const isOne = anyOf(stories.epicId, idList(epicIdsIn(list)))
+  const isOfOne = sql`${tasks.storyId} in (select ${stories.id} from ${stories} where ${isOne})`
+  return unless(splitFilter('epicId', list).isNot, isOfOne)
+}
 
 async function isAssignedTo(ctx: Ctx, list: string): Promise<SQL> {
   const { condition, isNot } = await isOfParties(ctx, 'assignee', list)

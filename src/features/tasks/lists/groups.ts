@@ -4,7 +4,7 @@ import { member } from '../../../auth/policy.ts'
 import { anyOf, idList, listText } from '../../../db/columns.ts'
 import { and } from '../../../db/conditions.ts'
 import { type Keyset, keyset } from '../../../records/page.ts'
-import { priorities, type Status, statuses } from '../../../records/task-states.ts'
+import { type Priority, priorities, type Status, statuses } from '../../../records/task-states.ts'
 import { splitList } from '../../../schema.ts'
 import { projects } from '../../projects/table.ts'
 import { epics, stories } from '../../stories/table.ts'
@@ -114,7 +114,8 @@ function groupValue(by: GroupBy, now: string): SQL {
 
 /** SQL condition: the task is in the group with this value. */
 function isInGroup(by: GroupBy, value: string | null, now: string): SQL {
-  if (by === 'status' || by === 'priority') return eq(tasks[by], value as never)
+  if (by === 'status') return eq(tasks.status, value as Status)
+  if (by === 'priority') return eq(tasks.priority, value as Priority)
   if (by === 'label')
     return value === null ? sql`cardinality(${tasks.labels}) = 0` : sql`${tasks.labels} && ${listText([value])}::text[]`
   if (by === 'holder') {

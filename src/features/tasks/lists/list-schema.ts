@@ -23,7 +23,7 @@ import { TaskItem } from '../schema.ts'
 /** Lists of tasks: filters, orders and responses. */
 
 /** What a list can be grouped by. */
-export const groupings = ['status', 'priority', 'assignee', 'holder', 'label', 'epic', 'project', 'none'] as const
+const groupings = ['status', 'priority', 'assignee', 'holder', 'label', 'epic', 'project', 'none'] as const
 export type Grouping = (typeof groupings)[number]
 
 const several = 'several with commas between, all or none of them after a `!` (is not)'

@@ -91,7 +91,7 @@ export const filterNames = [
 ] as const satisfies readonly (keyof TaskSearch)[]
 export type FilterName = (typeof filterNames)[number]
 /** Filters that take several values, or with `!` the values that a task must not have. */
-export const negatableNames = ['status', 'priority', 'label', 'assignee', 'holder', 'epic'] as const
+const negatableNames = ['status', 'priority', 'label', 'assignee', 'holder', 'epic'] as const
 export type NegatableName = (typeof negatableNames)[number]
 export const isNegatable = (name: FilterName): name is NegatableName =>
   (negatableNames as readonly string[]).includes(name)

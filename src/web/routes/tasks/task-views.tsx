@@ -4,9 +4,10 @@ import { type ReactNode, Suspense, useCallback, useState } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
 import { lazy } from '../../lib/lazy.ts'
-import { FilterBar } from './filter-bar.tsx'
-import { type GroupAdd, GroupedList } from './grouped-list.tsx'
-import { TaskList, type TaskListProps } from './list.tsx'
+import { FilterBar } from './list/filter-bar.tsx'
+import type { GroupAdd } from './list/group-head.tsx'
+import { GroupedList } from './list/grouped-list.tsx'
+import { TaskList, type TaskListProps } from './list/list.tsx'
 import { EscapeKey, useTaskPageKeys } from './page-keys.tsx'
 import type { PickerField } from './pickers/field.ts'
 import { groupingOf, isUnfiltered, noFilters, type TaskGrouping, type TaskSearch, type TaskView } from './search.ts'
@@ -17,7 +18,7 @@ import { words } from './words.ts'
 
 const TaskPanel = lazy(async () => ({ default: (await import('../task/panel.tsx')).TaskPanel }))
 const ViewsDialog = lazy(() => import('./views-dialog.tsx'))
-const Timeline = lazy(() => import('./timeline.tsx'))
+const Timeline = lazy(() => import('./list/timeline.tsx'))
 
 const keysOfPage = (
   <span className="row">

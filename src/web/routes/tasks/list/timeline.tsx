@@ -1,9 +1,9 @@
 /** A bar for each task, from its start (else its creation) to its end (else its due date). */
-import type { TaskItem } from '../../../features/tasks/schema.ts'
-import { percentIn, type TimeSpan } from '../../components/chart/event-timeline.tsx'
-import { day } from '../../lib/times.ts'
+import type { TaskItem } from '../../../../features/tasks/schema.ts'
+import { percentIn, type TimeSpan } from '../../../components/chart/event-timeline.tsx'
+import { day } from '../../../lib/times.ts'
+import { words } from '../words.ts'
 import { TaskList, type TaskListProps } from './list.tsx'
-import { words } from './words.ts'
 
 interface Bar extends TimeSpan {
   /** Whether it is still going on, with no end that is known. */

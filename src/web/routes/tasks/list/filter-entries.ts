@@ -2,11 +2,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
 import { useMemo } from 'react'
-import { agentsQuery, membersQuery, projectsQuery } from '../../account/session.ts'
-import { priorityNames, statusNames } from '../../words.ts'
-import { ALL_PROJECTS, taskCountsQuery } from './queries.ts'
-import { type FilterName, isNegatable, parseFilter, type TaskSearch } from './search.ts'
-import { words } from './words.ts'
+import { agentsQuery, membersQuery, projectsQuery } from '../../../account/session.ts'
+import { priorityNames, statusNames } from '../../../words.ts'
+import { ALL_PROJECTS, taskCountsQuery } from '../queries.ts'
+import { type FilterName, isNegatable, parseFilter, type TaskSearch } from '../search.ts'
+import { words } from '../words.ts'
 
 export interface FilterEntry {
   name: FilterName

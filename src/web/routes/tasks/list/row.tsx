@@ -1,16 +1,16 @@
 /** A task as a row of a list. */
 import { Check, CornerDownRight, Hourglass } from 'lucide-react'
 import { memo, type ReactNode } from 'react'
-import type { TaskItem } from '../../../features/tasks/schema.ts'
-import { useTaskLease } from '../../claimed-tasks.ts'
-import { Avatar, LeaseRing } from '../../components/avatar.tsx'
-import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
-import { ago, minutesUntil, shareLeft } from '../../lib/times.ts'
-import { words as common, priorityNames, statusNames } from '../../words.ts'
-import { DueDate, LabelTag } from './card.tsx'
-import type { TaskColumn } from './search.ts'
-import type { TaskSelection } from './selection.ts'
-import { words } from './words.ts'
+import type { TaskItem } from '../../../../features/tasks/schema.ts'
+import { useTaskLease } from '../../../claimed-tasks.ts'
+import { Avatar, LeaseRing } from '../../../components/avatar.tsx'
+import { PriorityGlyph, StatusGlyph } from '../../../components/glyphs.tsx'
+import { ago, minutesUntil, shareLeft } from '../../../lib/times.ts'
+import { words as common, priorityNames, statusNames } from '../../../words.ts'
+import { DueDate, LabelTag } from '../card.tsx'
+import type { TaskColumn } from '../search.ts'
+import type { TaskSelection } from '../selection.ts'
+import { words } from '../words.ts'
 
 interface RowProps {
   task: TaskItem

@@ -1,15 +1,15 @@
 /** The tasks as rows, in groups or as one list. The next ones are loaded when the end comes near. */
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useMemo } from 'react'
-import type { TaskItem } from '../../../features/tasks/schema.ts'
-import { NewItemsPill, useStableOrder } from '../../components/list/stable-order.tsx'
-import { AfterAMoment, NoMatch, ProblemBox, Skeleton } from '../../components/states.tsx'
-import { words as common } from '../../words.ts'
-import { inScope, listQuery } from './queries.ts'
+import type { TaskItem } from '../../../../features/tasks/schema.ts'
+import { NewItemsPill, useStableOrder } from '../../../components/list/stable-order.tsx'
+import { AfterAMoment, NoMatch, ProblemBox, Skeleton } from '../../../components/states.tsx'
+import { words as common } from '../../../words.ts'
+import { inScope, listQuery } from '../queries.ts'
+import { isUnfiltered, type TaskSearch, taskFilters } from '../search.ts'
+import type { TaskSelection } from '../selection.ts'
+import { words } from '../words.ts'
 import { TaskRows, useTaskRows } from './rows.tsx'
-import { isUnfiltered, type TaskSearch, taskFilters } from './search.ts'
-import type { TaskSelection } from './selection.ts'
-import { words } from './words.ts'
 
 export interface TaskListProps {
   /** The id of a project, or ALL_PROJECTS. */

@@ -1,14 +1,14 @@
 /** A list in groups: the first tasks of each, and more of one when its end comes near or it is unfolded. */
 import { keepPreviousData, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { GroupedTasks, TaskGroup } from '../../../features/tasks/lists/list-schema.ts'
-import type { TaskItem } from '../../../features/tasks/schema.ts'
-import { ok, tasks } from '../../api.ts'
-import { toast } from '../../components/toasts.tsx'
-import { inScope } from './queries.ts'
-import { groupingOf, parseFilter, type TaskSearch, taskFilters } from './search.ts'
-import { shareGroups } from './structural-sharing.ts'
-import { words } from './words.ts'
+import type { GroupedTasks, TaskGroup } from '../../../../features/tasks/lists/list-schema.ts'
+import type { TaskItem } from '../../../../features/tasks/schema.ts'
+import { ok, tasks } from '../../../api.ts'
+import { toast } from '../../../components/toasts.tsx'
+import { inScope } from '../queries.ts'
+import { groupingOf, parseFilter, type TaskSearch, taskFilters } from '../search.ts'
+import { shareGroups } from '../structural-sharing.ts'
+import { words } from '../words.ts'
 
 /** How many tasks of each group are loaded at first, and with each "more". */
 const [FIRST, NEXT] = [25, 100]

@@ -2,18 +2,24 @@
 import { useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
 import { ChevronDown, ChevronRight, FolderKanban, Plus, Signpost } from 'lucide-react'
-import type { TaskGroup } from '../../../features/tasks/lists/list-schema.ts'
-import type { Priority, Status } from '../../../records/task-states.ts'
-import type { UserOrAgent } from '../../../records/user-or-agent.ts'
-import { agentsQuery, membersQuery } from '../../account/session.ts'
-import { useClaimedTasks } from '../../claimed-tasks.ts'
-import { Avatar } from '../../components/avatar.tsx'
-import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
-import { priorityNames, statusNames } from '../../words.ts'
-import { LabelTag } from './card.tsx'
-import type { GroupAdd } from './grouped-list.tsx'
-import type { TaskGrouping } from './search.ts'
-import { words } from './words.ts'
+import type { TaskGroup } from '../../../../features/tasks/lists/list-schema.ts'
+import type { Priority, Status } from '../../../../records/task-states.ts'
+import type { UserOrAgent } from '../../../../records/user-or-agent.ts'
+import { agentsQuery, membersQuery } from '../../../account/session.ts'
+import { useClaimedTasks } from '../../../claimed-tasks.ts'
+import { Avatar } from '../../../components/avatar.tsx'
+import { PriorityGlyph, StatusGlyph } from '../../../components/glyphs.tsx'
+import { priorityNames, statusNames } from '../../../words.ts'
+import type { NewTaskValues } from '../../new-task/fields.ts'
+import { LabelTag } from '../card.tsx'
+import type { TaskGrouping } from '../search.ts'
+import { words } from '../words.ts'
+
+export interface GroupAdd {
+  values: NewTaskValues
+  /** The project of the group, on the page of all projects. */
+  projectId?: string
+}
 
 interface Props {
   group: TaskGroup

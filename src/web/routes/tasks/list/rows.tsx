@@ -1,15 +1,15 @@
 /** The lines of a list of tasks. Only those on screen are in the page. */
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type CSSProperties, type ReactNode, useCallback, useMemo, useRef } from 'react'
-import type { TaskGroup } from '../../../features/tasks/lists/list-schema.ts'
-import type { TaskItem } from '../../../features/tasks/schema.ts'
+import type { TaskGroup } from '../../../../features/tasks/lists/list-schema.ts'
+import type { TaskItem } from '../../../../features/tasks/schema.ts'
+import { columnsOf, type TaskSearch, taskColumns } from '../search.ts'
+import { type AllMatching, type TaskSelection, useSelection } from '../selection.ts'
+import { words } from '../words.ts'
 import { TaskRow } from './row.tsx'
-import { columnsOf, type TaskSearch, taskColumns } from './search.ts'
-import { type AllMatching, type TaskSelection, useSelection } from './selection.ts'
-import { words } from './words.ts'
 
 /** The head of a group, or its end if more of it can be loaded. They are as high as a row. */
-export interface GroupLine {
+interface GroupLine {
   key: string
   task?: undefined
   group: TaskGroup

@@ -1,11 +1,10 @@
 /** The filters of the page as chips, one field that finds values of all kinds, and how many tasks match. */
 import { Link as LinkIcon, ListFilter, Plus, X } from 'lucide-react'
 import { type ReactNode, Suspense, useRef } from 'react'
-import { Kbd } from '../../components/status-bar.tsx'
-import { toast } from '../../components/toasts.tsx'
-import { copyText } from '../../lib/clipboard.ts'
-import { lazy } from '../../lib/lazy.ts'
-import { type FilterEntry, filterText, useFilterEntries } from './filter-entries.ts'
+import { Kbd } from '../../../components/status-bar.tsx'
+import { toast } from '../../../components/toasts.tsx'
+import { copyText } from '../../../lib/clipboard.ts'
+import { lazy } from '../../../lib/lazy.ts'
 import {
   addToFilter,
   type FilterName,
@@ -16,8 +15,9 @@ import {
   noFilters,
   parseFilter,
   type TaskSearch,
-} from './search.ts'
-import { words } from './words.ts'
+} from '../search.ts'
+import { words } from '../words.ts'
+import { type FilterEntry, filterText, useFilterEntries } from './filter-entries.ts'
 
 const FilterPicker = lazy(() => import('./filter-picker.tsx'))
 

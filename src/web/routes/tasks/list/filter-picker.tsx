@@ -2,14 +2,14 @@
 import { Popover } from '@base-ui/react/popover'
 import { Calendar, Circle, CircleUserRound, FolderKanban, History, Search, Signpost } from 'lucide-react'
 import { type KeyboardEvent, type ReactNode, type RefObject, useId, useRef, useState } from 'react'
-import type { Priority, Status } from '../../../records/task-states.ts'
-import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
-import { Kbd } from '../../components/status-bar.tsx'
-import { keyLabels } from '../../shortcuts.ts'
-import { LabelTag } from './card.tsx'
+import type { Priority, Status } from '../../../../records/task-states.ts'
+import { PriorityGlyph, StatusGlyph } from '../../../components/glyphs.tsx'
+import { Kbd } from '../../../components/status-bar.tsx'
+import { keyLabels } from '../../../shortcuts.ts'
+import { LabelTag } from '../card.tsx'
+import type { FilterName } from '../search.ts'
+import { words } from '../words.ts'
 import { type FilterEntry, matchEntries } from './filter-entries.ts'
-import type { FilterName } from './search.ts'
-import { words } from './words.ts'
 
 interface Props {
   anchor: RefObject<HTMLElement | null>
@@ -24,7 +24,7 @@ export default function FilterPicker({ anchor, entries, onAdd, onClose }: Props)
     <Popover.Root open onOpenChange={(open) => !open && onClose()}>
       <Popover.Portal>
         <Popover.Positioner anchor={anchor} sideOffset={6} align="start" className="over">
-          <Popover.Popup className="pick" aria-label={words.filter} initialFocus={field} finalFocus={anchor}>
+          <Popover.Popup className="filterpick" aria-label={words.filter} initialFocus={field} finalFocus={anchor}>
             <Choices field={field} entries={entries} onAdd={onAdd} onClose={onClose} />
           </Popover.Popup>
         </Popover.Positioner>
@@ -71,7 +71,7 @@ function Choices({ field, entries, onAdd, onClose }: ChoicesProps) {
   }
   return (
     <>
-      <div className="pickask">
+      <div className="ask">
         <input
           ref={field}
           className="grow"
@@ -96,19 +96,25 @@ function Choices({ field, entries, onAdd, onClose }: ChoicesProps) {
 }
 
 const foot = (
-  <footer className="pickfoot" aria-hidden>
-    <Kbd>↵</Kbd> {words.keys.foot.add}
-    <Kbd>Tab</Kbd> {words.is(true)}
-    {keyLabels('$mod+Enter').map((key) => (
-      <Kbd key={key}>{key}</Kbd>
-    ))}
-    {words.keys.foot.addAndStay}
+  <footer className="pfoot" aria-hidden>
+    <span className="row">
+      <Kbd>↵</Kbd> {words.keys.foot.add}
+    </span>
+    <span className="row">
+      <Kbd>Tab</Kbd> {words.is(true)}
+    </span>
+    <span className="row">
+      {keyLabels('$mod+Enter').map((key) => (
+        <Kbd key={key}>{key}</Kbd>
+      ))}
+      {words.keys.foot.addAndStay}
+    </span>
   </footer>
 )
 
 /** Chooses between "is" and "is not"; by keyboard, Tab in the field does. */
 const IsOrNot = ({ isNot, onChange }: { isNot: boolean; onChange(isNot: boolean): void }) => (
-  <div className="seg tiny" role="group" aria-label={words.isOrNot}>
+  <div className="seg" role="group" aria-label={words.isOrNot}>
     {[false, true].map((not) => (
       <button key={String(not)} type="button" tabIndex={-1} aria-pressed={isNot === not} onClick={() => onChange(not)}>
         {words.is(not)}
@@ -135,7 +141,7 @@ function List({ id, found, place, onChoose }: ListProps) {
           </div>
           {found.map((entry, index) =>
             kindOf(entry.name) === kind ? (
-              // biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/useFocusableInteractive: the field has the keys and the focus.
+              // biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/useFocusableInteractive: see the field.
               <div
                 key={`${entry.name} ${entry.value}`}
                 id={`${id}-${index}`}
@@ -147,13 +153,13 @@ function List({ id, found, place, onChoose }: ListProps) {
               >
                 <Glyph entry={entry} />
                 <span className="grow cut">{entry.label}</span>
-                {entry.n !== undefined && <span className="n">{entry.n}</span>}
+                {entry.n !== undefined && <span className="t12 soft">{entry.n}</span>}
               </div>
             ) : null,
           )}
         </div>
       ))}
-      {found.length === 0 && <p className="soft nofilter">{words.noFilter}</p>}
+      {found.length === 0 && <p className="soft opthead">{words.noFilter}</p>}
     </div>
   )
 }

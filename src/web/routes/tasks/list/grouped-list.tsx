@@ -1,21 +1,14 @@
 /** The tasks in groups, each with a head that folds it. */
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useState } from 'react'
-import type { TaskGroup } from '../../../features/tasks/lists/list-schema.ts'
-import { ProblemBox } from '../../components/states.tsx'
-import type { NewTaskValues } from '../new-task/fields.ts'
-import { GroupHead } from './group-head.tsx'
+import type { TaskGroup } from '../../../../features/tasks/lists/list-schema.ts'
+import { ProblemBox } from '../../../components/states.tsx'
+import { groupingOf, isUnfiltered, type TaskSearch } from '../search.ts'
+import { words } from '../words.ts'
+import { type GroupAdd, GroupHead } from './group-head.tsx'
 import { foldedStates, groupKey, groupsQuery, useMoreTasks } from './group-queries.ts'
 import { ListLoading, NoneMatch, type TaskListProps, useMatching } from './list.tsx'
 import { type ListLine, TaskRows, useTaskRows } from './rows.tsx'
-import { groupingOf, isUnfiltered, type TaskSearch } from './search.ts'
-import { words } from './words.ts'
-
-export interface GroupAdd {
-  values: NewTaskValues
-  /** The project of the group, on the page of all projects. */
-  projectId?: string
-}
 
 interface Props extends TaskListProps {
   onAdd(add: GroupAdd): void
