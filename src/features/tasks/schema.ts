@@ -26,6 +26,7 @@ import { LinkedRecord } from '../links/schema.ts'
 import { Evidence } from '../projects/workflow/workflow-schema.ts'
 import { itemTitle } from '../stories/schema.ts'
 import { TaskCheckpoint } from './leases/checkpoint-schema.ts'
+import { taskExtras } from './lists/extras-schema.ts'
 
 export const kinds = ['blocks', 'relates', 'discovered_from', 'duplicates'] as const
 
@@ -92,6 +93,7 @@ export const TaskItem = object({
     description: 'Open tasks that block it; `hidden` for those of projects that you cannot see',
   }),
   lease: nullable(Lease),
+  ...taskExtras,
 })
 export type TaskItem = Static<typeof TaskItem>
 

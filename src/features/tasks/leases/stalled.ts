@@ -29,7 +29,7 @@ const minutesBefore = (now: string, minutes: number): string =>
   new Date(Date.parse(now) - minutes * 60_000).toISOString()
 
 /** SQL condition: an agent holds the task and makes calls, but has changed nothing for a while. */
-const isStalled = (now: string): SQL | undefined =>
+export const isStalled = (now: string): SQL | undefined =>
   and(
     // The index of leases needs the holder; without it every task would be read.
     isNotNull(tasks.leaseHolderId),

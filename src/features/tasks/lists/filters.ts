@@ -158,6 +158,8 @@ export function onlyProject({ projectId, ...query }: ListQuery): string | undefi
     'in',
     'folded',
     'countReady',
+    'with',
+    'doneAfter',
     'mustExist',
   ]
   const isOnly = Object.entries(query).every(([name, value]) => value === undefined || others.includes(name))

@@ -1,4 +1,4 @@
-import { count, desc, eq, type SQL, sql } from 'drizzle-orm'
+import { count, desc, eq, gte, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../../action.ts'
 import { member } from '../../../auth/policy.ts'
 import { anyOf, idList, listText } from '../../../db/columns.ts'
@@ -11,6 +11,7 @@ import { epics, stories } from '../../stories/table.ts'
 import { isReadyTask, isUnheld } from '../leases/pick-order.ts'
 import { selectItems, toItem, withProject } from '../rows.ts'
 import { tasks } from '../table.ts'
+import { withExtras } from './extras.ts'
 import { filtersOf, hasAnyStatus, isLeased, type ListQuery, splitFilter } from './filters.ts'
 import type { GroupedTasks, Grouping, TaskGroup } from './list-schema.ts'
 import { countByQuery, countedValues, MOST_VALUES, orders, selectCounts, titlesOf, totals } from './lists.ts'
@@ -32,23 +33,20 @@ export const listGroups = read(
   'tasks.board',
   member('tasks:read'),
   async (ctx, query: GroupQuery): Promise<GroupedTasks> => {
-    const page = keyset(orders, tasks.id, query, {
-      sort: 'position',
-      order: newestFirst.has(query.sort) ? 'desc' : 'asc',
-    })
     const { group: by } = query
     const filters = [...(await filtersOf(ctx, query)), hasAnyStatus(query.status)]
     const counted = (await countGroups(ctx, query, filters)).filter((row) => isWanted(query, row))
     const folded = new Set<string | null>(splitList(query.folded))
     const ready = query.countReady ? await countReadyIn(ctx, by, filters) : undefined
     const names = await groupNames(ctx, by, counted)
-    const groups = counted.map(async ({ value, n: total }, place): Promise<TaskGroup> => {
-      const isFilled = total > 0 && place < MOST_FILLED && !folded.has(value)
+    const groups = counted.map(async (counted, place): Promise<TaskGroup> => {
+      const isFilled = counted.n > 0 && place < MOST_FILLED && !folded.has(counted.value)
       const found = isFilled
-        ? await loadGroup(ctx, page, [...filters, isInGroup(by, value, ctx.now)])
-        : { items: [], nextCursor: null }
+        ? await loadGroup(ctx, query, counted, filters)
+        : { total: counted.n, items: [], nextCursor: null }
+      const { value } = counted
       const name = value === null ? undefined : (names?.get(value) ?? partyName(by, found.items[0]))
-      return { value, ...(name && { name }), total, ...(ready && { ready: ready.get(value) ?? 0 }), ...found }
+      return { value, ...(name && { name }), ...(ready && { ready: ready.get(value) ?? 0 }), ...found }
     })
     const total = query.total ? await ctx.db.$count(withProject, and(...filters)) : undefined
     return { groups: await Promise.all(groups), ...(total !== undefined && { total }) }
@@ -58,13 +56,27 @@ export const listGroups = read(
 const isWanted = ({ in: wanted }: GroupQuery, { value }: GroupCount): boolean =>
   wanted === undefined || (value ?? '') === wanted
 
-async function loadGroup(ctx: Ctx, page: Keyset, filters: readonly (SQL | undefined)[]) {
+/** Returns the first tasks of a group. Of the done ones, only those since `doneAfter`. */
+async function loadGroup(ctx: Ctx, query: GroupQuery, { value, n }: GroupCount, filters: readonly (SQL | undefined)[]) {
+  const isDone = query.group === 'status' && value === 'done'
+  const page = pageOf(query, isDone)
+  const isRecent = isDone && query.doneAfter ? gte(tasks.completedAt, query.doneAfter) : undefined
+  const inGroup = [...filters, isInGroup(query.group, value, ctx.now), isRecent]
   const rows = await selectItems(ctx)
-    .where(page.where(...filters))
+    .where(page.where(...inGroup))
     .orderBy(...page.orderBy)
     .limit(page.limit)
-  return page.page(rows.map((row) => toItem(row, ctx.now)))
+  const found = page.page(rows.map((row) => toItem(row, ctx.now)))
+  const total = isRecent ? await ctx.db.$count(withProject, and(...inGroup)) : n
+  const items = await withExtras(ctx, found.items, query.with)
+  return { ...found, items, total, ...(isRecent && { older: n - total }) }
 }
+
+/** What was done last comes first. */
+const pageOf = (query: GroupQuery, isDone: boolean): Keyset =>
+  isDone && query.sort === undefined
+    ? keyset(orders, tasks.id, { ...query, sort: 'completedAt' }, { sort: 'completedAt', order: 'desc' })
+    : keyset(orders, tasks.id, query, { sort: 'position', order: newestFirst.has(query.sort) ? 'desc' : 'asc' })
 
 /** Counts the tasks of each group, in the order in which the groups are shown. */
 async function countGroups(ctx: Ctx, query: GroupQuery, filters: readonly (SQL | undefined)[]): Promise<GroupCount[]> {

@@ -71,12 +71,21 @@ export const taskFilters = {
   search: optional(text(200)),
 }
 
+const extras = ['flags', 'parts', 'frees'] as const
 export const TaskListQuery = object({
   ...paging('updatedAt', 'createdAt', 'position', 'number', 'priority', 'dueAt', 'completedAt'),
   ...taskFilters,
 })
 export const TaskQuery = object({
   ...TaskListQuery.properties,
+  with: optional(
+    listOfValues(extras, {
+      description:
+        'What to add to each task: flags (what it needs, for you), parts (done of total), frees (freesCount)',
+      example: 'flags',
+    }),
+  ),
+  doneAfter: optional(time({ description: 'With group=status: only tasks that were done at this time or later' })),
   group: optional(
     oneOf(groupings, {
       description:
@@ -101,6 +110,7 @@ const TaskGroup = object({
     text(500, { description: 'The name of an epic, a project, a person or an agent', example: 'Lantern' }),
   ),
   total: int({ example: 9 }),
+  older: optional(int({ description: 'How many more were done before `doneAfter`', example: 33 })),
   ready: optional(int({ description: 'With countReady: how many can be started now', example: 2 })),
   items: Type.Array(TaskItem),
   nextCursor: nullable(text(400, { description: 'For the next page of this group: send it with `in`' })),

@@ -15,6 +15,7 @@ import { findTask, selectItems, toItem, withProject } from '../rows.ts'
 import type { TaskItem } from '../schema.ts'
 import { dueOrNever, priorityRank, taskCounts, tasks } from '../table.ts'
 import { countByStatus } from './counts.ts'
+import { withExtras } from './extras.ts'
 import { epicIdsIn, filtersOf, hasAnyStatus, isLeased, type ListQuery, onlyProject } from './filters.ts'
 import type { TaskCounts, TaskCountsQuery, TaskPage } from './list-schema.ts'
 import { listReady } from './ready-list.ts'
@@ -59,7 +60,7 @@ export const list = read('tasks.list', member('tasks:read'), async (ctx, query: 
   const found = isInPickOrder ? await listReady(ctx, { ...query, filters }) : await listSorted(ctx, query, filters)
   const items = query.leased ? await withProgress(ctx, found.items) : found.items
   const total = query.total ? await ctx.db.$count(withProject, and(...filters)) : undefined
-  return { ...found, items, ...(total !== undefined && { total }) }
+  return { ...found, items: await withExtras(ctx, items, query.with), ...(total !== undefined && { total }) }
 })
 
 async function listSorted(ctx: Ctx, query: ListQuery, filters: readonly (SQL | undefined)[]): Promise<TaskPage> {

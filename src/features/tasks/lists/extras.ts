@@ -1,0 +1,67 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Ctx } from '../../../action.ts'
+import { NO_USER_ID } from '../../../auth/actor.ts'
+import { anyOf, idList } from '../../../db/columns.ts'
+import { splitList } from '../../../schema.ts'
+import { notifications } from '../../notifications/table.ts'
+import { isReadyTask } from '../leases/pick-order.ts'
+import { isStalled } from '../leases/stalled.ts'
+import type { TaskItem } from '../schema.ts'
+import { tasks } from '../table.ts'
+import type { TaskFlag } from './extras-schema.ts'
+
+/** How many flags a task shows. */
+const MOST_FLAGS = 2
+
+/** SQL condition: the caller has an open notification about the task for one of these reasons. */
+const hasNotice = (userId: string, reasons: readonly string[]): SQL =>
+  sql`exists (select from ${notifications} n where n.record_id = ${tasks.id} and n.user_id = ${userId}::uuid
+    and n.done_at is null and n.reason = any(${`{${reasons.join(',')}}`}::text[]))`
+
+/** THE RULE which flags a task has for the caller, in the order in which they are shown. */
+const flagsOf = ({ actor, now }: Ctx): [TaskFlag, SQL | undefined][] => {
+  const userId = actor.userId ?? NO_USER_ID
+  const isOpen = sql`${tasks.status} not in ('done', 'cancelled')`
+  return [
+    ['asks_you', sql`${isOpen} and ${hasNotice(userId, ['question'])}`],
+    [
+      'waits_for_you',
+      sql`${isOpen} and (${hasNotice(userId, ['review', 'mention'])}
+        or (${tasks.status} = 'in_review' and ${tasks.assigneeId} = ${userId}::uuid))`,
+    ],
+    ['stalled', isStalled(now)],
+    ['ready', isReadyTask(now)],
+  ]
+}
+
+/** Adds to the items what the caller asked for: flags, the progress of parts, how many tasks each one frees. */
+export async function withExtras(ctx: Ctx, items: readonly TaskItem[], list: string | undefined): Promise<TaskItem[]> {
+  const wanted = new Set(splitList(list))
+  if (wanted.size === 0 || items.length === 0) return [...items]
+  const ids = idList(items.map(({ id }) => id))
+  const flags = wanted.has('flags') ? flagsOf(ctx) : []
+  const chosen = flags.map(([name, which]) => sql`case when ${which ?? sql`false`} then ${name}::text end`)
+  const rows = await ctx.db
+    .select({
+      id: tasks.id,
+      frees: tasks.openWaiters,
+      flags: sql<string>`${chosen.length > 0 ? sql`concat_ws(',', ${sql.join(chosen, sql`, `)})` : sql`''`}`,
+      parts: wanted.has('parts')
+        ? sql<string>`(select count(*) filter (where p.status = 'done') || ',' || count(*) from ${tasks} p
+            where p.parent_id = ${tasks}.id and p.deleted_at is null and p.status <> 'cancelled')`
+        : sql<string>`''`,
+    })
+    .from(tasks)
+    .where(anyOf(tasks.id, ids))
+  const found = new Map(rows.map((row) => [row.id, row]))
+  return items.map((item) => {
+    const row = found.get(item.id)
+    const [done = 0, total = 0] = (row?.parts ?? '').split(',').map(Number)
+    return {
+      ...item,
+      ...(wanted.has('flags') && { flags: splitList<TaskFlag>(row?.flags).slice(0, MOST_FLAGS) }),
+      ...(wanted.has('parts') && { parts: total > 0 ? { done, total } : null }),
+      ...(wanted.has('frees') && { freesCount: row?.frees ?? 0 }),
+    }
+  })
+}

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { TaskGroups } from '../../src/features/tasks/lists/list-schema.ts'
+import type { TaskItem } from '../../src/features/tasks/schema.ts'
+import type { Person } from '../support/app.ts'
+import { clock, complete, newProject, newTask, newTeam, patch, startOnClock, type Team } from './tasks-support.ts'
+
+let team: Team
+let stop: () => Promise<void>
+beforeAll(async () => {
+  stop = await startOnClock()
+  team = await newTeam()
+})
+afterAll(() => stop())
+
+const items = async (who: Person, projectId: string): Promise<Map<string, TaskItem>> => {
+  const path = `/api/tasks?projectId=${projectId}&limit=200&with=flags,parts,frees`
+  const { body } = await who.fetch<{ items: TaskItem[] }>('GET', path)
+  return new Map(body.items.map((item) => [item.title, item]))
+}
+const board = async (projectId: string, query: string) =>
+  (await team.owner.fetch<TaskGroups>('GET', `/api/tasks?projectId=${projectId}&group=status&${query}`)).body.groups
+
+describe('GET /api/tasks?with=', () => {
+  test('adds flags for the caller, the progress of parts, and how many tasks wait', async () => {
+    const project = await newProject(team.owner)
+    const make = (title: string, input: object = {}) => newTask(team.owner, project, { title, ...input })
+    const whole = await make('whole')
+    await complete(team.owner, await make('part', { parentId: whole.id }))
+    await make('open part', { parentId: whole.id })
+    const blocker = await make('blocker')
+    await make('blocked', { blockedBy: [blocker.id] })
+    const asked = await make('asked', { assignee: team.member.userId, status: 'backlog' })
+    await team.owner.fetch('POST', `/api/tasks/${asked.id}/comments`, { body: 'Which port?', asks: true })
+    const review = await make('review', { assignee: team.member.userId })
+    await patch(team.owner, review, { status: 'in_review' })
+    const mine = await items(team.member, project.id)
+    expect(mine.get('whole')).toMatchObject({ parts: { done: 1, total: 2 } })
+    expect(mine.get('blocker')).toMatchObject({ flags: ['ready'], freesCount: 1, parts: null })
+    expect(mine.get('blocked')).toMatchObject({ flags: [], freesCount: 0 })
+    expect(mine.get('asked')?.flags).toEqual(['asks_you'])
+    expect(mine.get('review')?.flags).toEqual(['waits_for_you'])
+    const others = await items(team.owner, project.id)
+    expect([others.get('asked')?.flags, others.get('review')?.flags]).toEqual([[], []])
+  })
+
+  test('adds nothing that was not asked for', async () => {
+    const { body } = await team.owner.fetch<{ items: TaskItem[] }>('GET', '/api/tasks?limit=1')
+    expect(Object.keys(body.items[0] as TaskItem).filter((name) => /flags|parts|frees/.test(name))).toEqual([])
+  })
+})
+
+describe('GET /api/tasks?group=status', () => {
+  test('lists what was done last first, and with doneAfter counts the older tasks', async () => {
+    const project = await newProject(team.owner)
+    const made = []
+    for (const title of ['first', 'second', 'third']) made.push(await newTask(team.owner, project, { title }))
+    for (const task of [made[2], made[0]]) {
+      await complete(team.owner, task as { id: string })
+      clock.forward({ minutes: 1 })
+    }
+    const since = clock.now().toISOString()
+    await complete(team.owner, made[1] as { id: string })
+    const doneIn = async (query: string) => (await board(project.id, query)).find(({ value }) => value === 'done')
+    expect((await doneIn(''))?.items.map(({ title }) => title)).toEqual(['second', 'first', 'third'])
+    const recent = await doneIn(`doneAfter=${since}&with=flags`)
+    expect([recent?.total, recent?.older, recent?.items.map(({ title }) => title)]).toEqual([1, 2, ['second']])
+    const page = await doneIn('limit=2')
+    const next = await doneIn(`limit=2&status=done&cursor=${page?.nextCursor}`)
+    expect(next?.items.map(({ title }) => title)).toEqual(['third'])
+  })
+})
