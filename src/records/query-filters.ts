@@ -5,7 +5,7 @@ import { statuses } from './task-states.ts'
  * the dashboard, the command line and the copy on a user's computer read them with this function.
  */
 export const filterKeys = ['label', 'assignee', 'project', 'status', 'is'] as const
-export type FilterKey = (typeof filterKeys)[number]
+type FilterKey = (typeof filterKeys)[number]
 
 const conditions = ['open', 'done', 'blocked', 'ready', 'mine'] as const
 export type TaskCondition = (typeof conditions)[number]

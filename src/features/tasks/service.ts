@@ -182,14 +182,7 @@ async function applyPatch(
     ...(status && statusColumns(ctx, found, status, acceptance)),
     ...former,
   })
-  const history = {
-    fields: Object.keys({ ...patch, ...former }),
-    ...(status && { from: before.status }),
-    ...replacedValues(before, changed),
-  }
-  if (changed.status === 'done' && before.status !== 'done')
-    ctx.emit(taskCompleted, taskEvent(changed, history, before))
-  else ctx.emit(taskUpdated, taskEvent(changed, { ...history, ...(cleared.length > 0 && { cleared }) }, before))
+  emitChange(ctx, before, changed, { fields: Object.keys({ ...patch, ...former }), status, cleared })
   if (assignee && !(before.assignee && isSameUserOrAgent(before.assignee, assignee)))
     await notifyAssignee(ctx, changed, assignee, notices)
   return {
@@ -200,6 +193,18 @@ async function applyPatch(
 }
 
 const MOST_BLOCKERS = 50
+
+function emitChange(
+  ctx: Ctx,
+  before: Task,
+  changed: Task,
+  { fields, status, cleared }: { fields: string[]; status: Task['status'] | undefined; cleared: readonly string[] },
+): void {
+  const history = { fields, ...(status && { from: before.status }), ...replacedValues(before, changed) }
+  if (changed.status === 'done' && before.status !== 'done')
+    ctx.emit(taskCompleted, taskEvent(changed, history, before))
+  else ctx.emit(taskUpdated, taskEvent(changed, { ...history, ...(cleared.length > 0 && { cleared }) }, before))
+}
 
 /** Returns the blockers of a task after a change that replaces, adds or removes some; undefined if it does none. */
 async function blockersAfter(
