@@ -130,6 +130,7 @@ export const words = {
   polling: 'Live (polling)',
   away: 'Offline. Reconnecting…',
   offlineSince: (time: string) => `Offline since ${time}`,
+  offlineEdits: 'changes cannot be saved',
   loadedAt: (time: string) => `Loaded at ${time}`,
   notReloaded: 'This page could not be loaded again.',
   keysHere: 'Shortcuts',

@@ -198,7 +198,7 @@ function emitChange(
   ctx: Ctx,
   before: Task,
   changed: Task,
-  { fields, status, cleared }: { fields: string[]; status: Task['status'] | undefined; cleared: readonly string[] },
+  { fields, status, cleared }: { fields: string[]; status: Task['status'] | undefined; cleared: string[] },
 ): void {
   const history = { fields, ...(status && { from: before.status }), ...replacedValues(before, changed) }
   if (changed.status === 'done' && before.status !== 'done')

@@ -16,7 +16,7 @@ export interface ToastText {
   about?: RecordVersion | undefined
 }
 
-export interface RecordVersion {
+interface RecordVersion {
   id: string
   version: number
 }

@@ -23,7 +23,11 @@ export function OfflineBar() {
   }, [since])
   if (since !== undefined) {
     if (!long) return null
-    const parts = [words.offlineSince(clockTime(since)), loadedAt > 0 && words.loadedAt(clockTime(loadedAt))]
+    const parts = [
+      words.offlineSince(clockTime(since)),
+      loadedAt > 0 && words.loadedAt(clockTime(loadedAt)),
+      words.offlineEdits,
+    ]
     return (
       <Bar icon={<CloudOff className="i s14" aria-hidden />} text={parts.filter(Boolean).join(' · ')}>
         <button type="button" className="btn small" onClick={reconnectNow}>
