@@ -82,7 +82,13 @@ export const words = {
   switchTeam: (name: string) => `Team: ${name}, switch`,
   theme: { light: 'Theme: light', dark: 'Theme: dark', system: 'Theme: system' },
   help: 'Help and shortcuts',
-  helpMenu: { keys: 'Keyboard shortcuts', manual: 'Manual', reference: 'API reference', steps: 'First steps', report: 'Report a problem' },
+  helpMenu: {
+    keys: 'Keyboard shortcuts',
+    manual: 'Manual',
+    reference: 'API reference',
+    steps: 'First steps',
+    report: 'Report a problem',
+  },
   account: (name: string) => `Your account: ${name}`,
   accountMenu: { settings: 'Settings', signOut: 'Sign out' },
   keys: {

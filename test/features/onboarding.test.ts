@@ -35,7 +35,7 @@ describe('the steps of onboarding', () => {
     const fresh = await me.fetch<Onboarding>('GET', '/api/onboarding')
     expect(fresh.body).toEqual({
       onboardedAt: null,
-      steps: (['organization', 'invite', 'token', 'project', 'agent', 'task'] as const).map((id) => ({
+      steps: (['organization', 'invite', 'token', 'project', 'first_call', 'first_task'] as const).map((id) => ({
         id,
         done: false,
       })),
@@ -57,10 +57,10 @@ describe('the steps of onboarding', () => {
         authorization: `Bearer ${token}`,
       },
     )
-    expect(await done(me)).toEqual(['organization', 'invite', 'token', 'project', 'agent', 'task'])
+    expect(await done(me)).toEqual(['organization', 'invite', 'token', 'project', 'first_call', 'first_task'])
     await me.fetch('DELETE', `/api/projects/${project.id}`)
     await me.fetch('DELETE', `/api/teams/${team.id}`)
-    expect(await done(me)).toEqual(['invite', 'token', 'agent'])
+    expect(await done(me)).toEqual(['invite', 'token', 'first_call'])
   })
 
   test('for a team and for company are done for someone who was added to a team', async () => {

@@ -18,7 +18,7 @@ import { Organization } from '../organizations/schema.ts'
 export const Onboarding = object({
   onboardedAt: nullable(instant()),
   steps: array(
-    object({ id: oneOf(['organization', 'invite', 'token', 'project', 'agent', 'task']), done: bool() }),
+    object({ id: oneOf(['organization', 'invite', 'token', 'project', 'first_call', 'first_task']), done: bool() }),
     10,
   ),
 })

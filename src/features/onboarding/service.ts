@@ -32,9 +32,11 @@ export const listSteps = read(
         token: sql<boolean>`exists (select 1 from ${mcpTokens} t where t.user_id = ${me})`,
         project: sql<boolean>`exists (select 1 from ${projects} p
           where p.organization_id in ${mine} and p.created_by_id = ${me} and p.deleted_at is null)`,
-        agent: sql<boolean>`exists (select 1 from ${mcpTokens} t where t.user_id = ${me} and t.last_used_at is not null)
+        first_call: sql<boolean>`exists (select 1 from ${mcpTokens} t
+          where t.user_id = ${me} and t.last_used_at is not null)
         or exists (select 1 from ${oauthGrants} g where g.user_id = ${me} and g.last_used_at is not null)`,
-        task: sql<boolean>`exists (select 1 from ${tasks} k where k.organization_id in ${mine} and k.deleted_at is null)`,
+        first_task: sql<boolean>`exists (select 1 from ${tasks} k
+          where k.organization_id in ${mine} and k.deleted_at is null)`,
       })
       .from(users)
       .where(eq(users.id, me))
@@ -42,10 +44,10 @@ export const listSteps = read(
     const { onboardedAt, ...done } = found
     // The last use of a token is written with a delay.
     for (const { actor } of ctx.app.auth.unwritten())
-      if (actor.kind === 'mcp_token' && actor.userId === me) done.agent = true
+      if (actor.kind === 'mcp_token' && actor.userId === me) done.first_call = true
     return {
       onboardedAt,
-      steps: (['organization', 'invite', 'token', 'project', 'agent', 'task'] as const).map((id) => ({
+      steps: (['organization', 'invite', 'token', 'project', 'first_call', 'first_task'] as const).map((id) => ({
         id,
         done: done[id],
       })),

@@ -66,7 +66,7 @@ export function HomePage() {
 function useSteps(projects: number | undefined): boolean {
   const choice = useSuspenseQuery(meQuery).data.preferences.firstSteps
   const { data } = useQuery({ ...stepsQuery, enabled: showsSteps(choice, projects, false) })
-  const allDone = data?.steps.every(({ id, done }) => done || !(id === 'agent' || id === 'task')) ?? false
+  const allDone = data?.steps.every(({ id, done }) => done || !id.startsWith('first_')) ?? false
   return data !== undefined && showsSteps(choice, projects, allDone && projects !== 0)
 }
 

@@ -27,8 +27,8 @@ export function FirstSteps({ projects }: Props) {
   const current = names.find((name) => !isDone(name))
   const bodies: Record<StepName, ReactNode> = {
     project: isDone('project') ? null : <ProjectStep />,
-    agent: <AgentStep isDone={isDone('agent')} />,
-    task: <NewTask project={projects[0]} />,
+    first_call: <AgentStep isDone={isDone('first_call')} />,
+    first_task: <NewTask project={projects[0]} />,
   }
   return (
     <section className="hnew" aria-label={words.first}>

@@ -24,11 +24,11 @@ export const words = {
       title: 'Create a project',
       text: 'A project holds tasks, notes and decisions for one piece of software.',
     },
-    agent: {
+    first_call: {
       title: 'Connect an agent',
       text: 'Run this where your agent works, or choose another program. This page shows when it is connected.',
     },
-    task: {
+    first_task: {
       title: 'Give it a task',
       text: 'Write one sentence. The agent plans, works and asks you when it needs a decision.',
     },
