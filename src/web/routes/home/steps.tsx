@@ -63,7 +63,7 @@ const ProjectStep = () => (
         <Upload className="i s14" aria-hidden /> {words.importTasks}
       </a>
       <Link className="btn small" to="/team">
-        <GitBranch className="i s14" aria-hidden /> {words.repository}
+        <GitBranch className="i s14" aria-hidden /> {words.fromRepository}
       </Link>
     </p>
   </>

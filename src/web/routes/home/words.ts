@@ -36,7 +36,7 @@ export const words = {
   project: { name: 'Name of the project', key: 'Key', create: 'Create project', sample: 'Lantern', sampleKey: 'LAN' },
   or: 'or',
   importTasks: 'Import from another server',
-  repository: 'From a repository',
+  fromRepository: 'From a repository',
   connect: 'tutti connect claude-code',
   command: 'the command',
   another: 'Choose another program',
