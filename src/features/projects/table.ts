@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, searchOver, softRecord } from '../../db/columns.ts'
-import { type ProjectColor, projectColors } from '../../records/project-colors.ts'
+import type { ProjectColor } from '../../records/project-colors.ts'
 import { organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
 import { workspaces } from '../workspaces/table.ts'
 
-const anyColor = sql.raw(`('{${projectColors.join(',')}}'::text[])[1 + floor(random() * ${projectColors.length})::int]`)
+const anyColor = sql`('{green,blue,amber,violet,pink,teal,red,grey}'::text[])[1 + floor(random() * 8)::int]`
 
 export const projects = pgTable(
   'projects',

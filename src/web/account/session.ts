@@ -54,6 +54,10 @@ export const favouritesQuery = queryOptions({
   queryFn: async () => (await ok(homes.favourites.get())).items,
 })
 
+/** Whether a record is a favourite of the reader. */
+export const isFavourite = (cache: QueryClient, id: string | null | undefined): boolean =>
+  id != null && cache.getQueryData(meQuery.queryKey)?.preferences.favourites?.includes(id) === true
+
 /** The open tasks of the reader in the team. Its key begins like that of lists of tasks, which events make stale. */
 export const myTaskCountQuery = (team: string) =>
   queryOptions({

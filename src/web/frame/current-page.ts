@@ -24,7 +24,7 @@ const slugIn = (pathname: string): string | undefined => {
 /** Returns the slug of the project that the page belongs to. */
 export const useProjectSlug = (): string | undefined => slugIn(useLocation({ select: ({ pathname }) => pathname }))
 
-/** Returns the slug of the project that the sidebar shows open: that of the address, of a filter, or of the breadcrumbs. */
+/** Returns the slug of the project that the sidebar shows open: of the address, a filter, or the breadcrumbs. */
 export function useOpenProject(): string | undefined {
   const slug = useProjectSlug()
   const filter = useLocation({ select: ({ search }) => (search as { project?: unknown }).project })

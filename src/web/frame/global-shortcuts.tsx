@@ -2,6 +2,7 @@
 import { useLocation, useNavigate } from '@tanstack/react-router'
 import { Suspense, useEffect, useRef } from 'react'
 import { useFavourites } from '../account/favourites.ts'
+import { toggleIconsOnly } from '../account/sidebar-width.ts'
 import { lazy } from '../lib/lazy.ts'
 import { type Command, listenForKeys, useCommands } from '../shortcuts.ts'
 import { undoLast } from '../undo.ts'
@@ -10,7 +11,6 @@ import { useDestinations, useProjectSlug } from './current-page.ts'
 import { projectAddress, projectViews } from './destinations.ts'
 import { usePageRecord } from './favourite-star.tsx'
 import { closeOverlay, openPalette, openShortcutList, useOverlay } from './overlays.ts'
-import { toggleIconsOnly } from './sidebar-width.ts'
 
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
 const KeyList = lazy(async () => ({ default: (await import('./shortcut-list.tsx')).ShortcutList }))

@@ -58,7 +58,7 @@ function FavouriteIcon({ record: { kind, id } }: { record: Favourite }) {
   return <Icon className="i" aria-hidden />
 }
 
-/** Returns the address of a favourite. The page of a project has its slug in the address, and that of a view its query. */
+/** Returns the address of a favourite. A project has its slug in the address, and a view its query. */
 function useFavouriteAddress({ kind, id, path }: Favourite): { to: string; search: Record<string, string> } {
   const { team } = useRouteContext({ from: '/inside' })
   const projects = useQuery(projectsQuery(team.id)).data ?? []

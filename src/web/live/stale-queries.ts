@@ -2,7 +2,7 @@
  * Which queries an event makes stale. `queriesByKind` is the only place that says which queries show which kind.
  */
 import { kindInfo, recordNames } from '../../records/names.ts'
-import { meQuery } from '../account/session.ts'
+import { isFavourite } from '../account/session.ts'
 import { closeOlderToasts } from '../components/toasts.tsx'
 import { queryClient } from '../query-client.ts'
 import { taskCompleted, taskUpdated } from './event-types.ts'
@@ -18,7 +18,7 @@ const ofRecords = recordNames.flatMap((name): [string, string[]][] => {
 /** The first words of the keys of queries that show records of a kind. */
 const queriesByKind: Record<string, readonly string[]> = {
   ...Object.fromEntries(ofRecords),
-  task: ['tasks', 'task', 'feature', 'at work', 'plan', 'progress', 'epics', 'trash'],
+  task: ['tasks', 'task', 'feature', 'at work', 'plan', 'progress', 'epics', 'trash', 'projects/one'],
   epic: ['plan', 'epics', 'trash'],
   story: ['plan', 'epics', 'trash'],
   plan: ['plan', 'tasks', 'epics', 'progress'],
@@ -75,10 +75,7 @@ export function handleEvent({ type, kind, subjectId, data }: EventSummary): void
   if (subjectId && version) closeOlderToasts(subjectId, version)
   const isNews = () => !(version <= lastWrittenVersion(subjectId ?? ''))
   for (const key of queriesByKind[kind ?? ''] ?? []) stale.add(key, byFields.has(key) ? isNews : undefined)
-  if (queryClient.getQueryData(meQuery.queryKey)?.preferences.favourites?.includes(subjectId ?? ''))
-    stale.add('favourites')
-  // The sidebar shows how many records the open project has.
-  if (/\.(created|deleted|restored)$/.test(type)) stale.add('projects/one')
+  if (isFavourite(queryClient, subjectId)) stale.add('favourites')
   // Feeds, the home page, the lanes and a replay show everything that happens.
   for (const key of ['newest', 'home', 'now', 'session']) stale.add(key)
 }

@@ -2,9 +2,9 @@
 import { autoScrollForElements } from '@atlaskit/pragmatic-drag-and-drop-auto-scroll/element'
 import { type UIEvent, useEffect, useRef, useState } from 'react'
 import type { Status } from '../../../records/task-states.ts'
+import { firstColumn, rememberColumn, useFirstColumn } from '../../lib/phone-column.ts'
 import { statusNames } from '../../words.ts'
 import { BoardColumn, type BoardProps } from './column.tsx'
-import { firstColumn, rememberColumn, useFirstColumn } from './phone-column.ts'
 import { words } from './words.ts'
 
 export function Board({ board, ...props }: BoardProps) {

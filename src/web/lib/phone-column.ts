@@ -1,6 +1,6 @@
 /** On a phone one column of the board fills the screen. It opens where work is, and later where the reader left it. */
 import { type RefObject, useLayoutEffect } from 'react'
-import type { Status } from '../../../records/task-states.ts'
+import type { Status } from '../../records/task-states.ts'
 
 /** By address of the board, while the tab is open. */
 const lastColumns = new Map<string, Status>()
