@@ -352,7 +352,7 @@ const listsOfKinds: Record<string, string> = {
   'src/features/tasks/views.ts': fields,
   'src/features/transfer/entities.ts': asked,
   'src/mcp/former-names.ts': fields,
-  'src/web/live/connection.ts': special,
+  'src/web/live/stale-queries.ts': special,
   'src/web/routes/agent/words.ts': scopes,
   'src/web/routes/memories/words.ts': scopes,
   'src/web/routes/memory/words.ts': scopes,

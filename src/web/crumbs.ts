@@ -32,7 +32,7 @@ export function useCrumbs(...crumbs: readonly Crumb[]): void {
   }, [text, page])
 }
 
-/** Returns the breadcrumbs that the page on screen has set. A page that waits for its data is still mounted, but hidden. */
+/** Returns the breadcrumbs that the page on screen has set. The page before may still be mounted, but hidden. */
 export function usePageCrumbs(): readonly Crumb[] | undefined {
   const page = usePageId()
   const set = pageCrumbs.use()

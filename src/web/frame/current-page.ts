@@ -9,7 +9,7 @@ const IN_PROJECT = /^\/projects\/([^/]+)(\/[^/]+)?/
 /** A task that is still loading is called by its key. */
 const OF_TASK = /^\/tasks\/([^/]+)$/
 
-/** Returns the address of the page on screen. `useLocation` returns that of the next page as soon as a link is followed. */
+/** Returns the address of the page on screen. `useLocation` returns that of the next page while it still loads. */
 export function usePagePath(): string {
   const pathname = useLocation({ select: ({ pathname }) => pathname })
   const ofPage = useMatches({ select: (matches) => (matches.length > 2 ? matches.at(-1)?.pathname : undefined) })

@@ -1,4 +1,4 @@
-/** Keeps the screen up to date. Each event names a kind of record, and the queries that show this kind are loaded again. */
+/** Keeps the screen up to date: each event names a kind of record, and the queries that show it are loaded again. */
 import { hub, ok } from '../api.ts'
 import { queryClient } from '../query-client.ts'
 import { applyPresence, clearPresence, type PresenceMessage } from './presence.ts'
@@ -105,8 +105,8 @@ class LiveConnection {
   }
 
   /**
-   * The network is gone, but a server on the same computer stays reachable. A new connection shows it; the old one would
-   * only be silent.
+   * The network is gone, but a server on the same computer stays reachable. A new connection shows it;
+   * the old one would only be silent.
    */
   #check = (): void => {
     if (this.#isWaiting) return
