@@ -11,8 +11,6 @@ import { changeItems, changes } from './table.ts'
 import { beginUndo, markUndone, restoreItems } from './undoing.ts'
 import { changeReadRule, findChange, isOfCredential, ownedBy, selectChanges } from './visible.ts'
 
-export { changeMatching } from './matching.ts'
-
 const RECENT_MINUTES = 10
 /** A change of more tasks is undone by a job. */
 const MOST_AT_ONCE = 200

@@ -28,7 +28,7 @@ const KEEP_MINUTES = 60
 export const expiryFrom = (now: string): string => new Date(Date.parse(now) + KEEP_MINUTES * 60_000).toISOString()
 
 /** The columns of a change, without the list of its tasks. */
-export const changeColumns = {
+const changeColumns = {
   id: changes.id,
   label: changes.label,
   state: changes.state,

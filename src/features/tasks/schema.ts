@@ -96,7 +96,6 @@ export const TaskItem = object({
   ...taskExtras,
 })
 export type TaskItem = Static<typeof TaskItem>
-
 export const Task = object({
   ...TaskItem.properties,
   description: nullable(description),

@@ -40,7 +40,10 @@ function add({ id, title, text, bad, action, stays, about }: ToastText): void {
     priority: bad ? ('high' as const) : ('low' as const),
     ...(action && { actionProps: { children: action.label, onClick: action.run } }),
   }
-  if (id !== undefined && staying.has(id)) return manager.update(id, content)
+  if (id !== undefined && staying.has(id)) {
+    manager.update(id, content)
+    return
+  }
   const toastId = manager.add({
     ...content,
     ...(id !== undefined && { id }),
