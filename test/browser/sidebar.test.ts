@@ -198,8 +198,10 @@ describe('on a phone', () => {
     const other = await member(t, boss, 'member', 'Ben')
     const ada = await signedIn(t, boss.email)
     const { slug } = await newProject(ada)
-    await ada.page.setViewportSize({ width: 390, height: 844 })
     await ada.goto('/')
+    // A phone does not show the state of the connection.
+    await ada.see(/^Live$/)
+    await ada.page.setViewportSize({ width: 390, height: 844 })
     const bar = ada.page.locator('.tabbar')
     await bar.getByRole('link', { name: 'Inbox' }).waitFor()
     expect(await bar.locator('.tabn').count()).toBe(0)
