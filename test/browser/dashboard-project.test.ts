@@ -164,7 +164,9 @@ thorough(
     const { can } = await call<{ can: Record<string, unknown> }>(ada, 'GET', `/api/projects/${id}`)
     expect(can.write).not.toBe(true)
     // Whoever may take it out of the archive finds the way to do so.
-    await expectNone(ada, ['', 'Share'])
+    await expectNone(ada, ['', 'Share', 'Claim', 'Complete'])
+    for (const name of ['Claim', 'Complete'])
+      expect(await ada.page.getByRole('button', { name, disabled: true }).count()).toBe(1)
     await ada.leave()
   },
   300_000,

@@ -36,7 +36,7 @@ test('the keys of a list change one task and then a selection; typed words filte
   const ada = await signedIn(t, boss.email)
   const { slug, key } = await fourTasks(ada)
   const { keyboard } = ada.page
-  await ada.goto(`/projects/${slug}/tasks?view=list&sort=number`)
+  await ada.goto(`/projects/${slug}/tasks?view=list&group=none&sort=number`)
   await row(ada, `${key}-4`).waitFor()
   await keyboard.press('j')
   const focused = await focusedTask(ada)
@@ -167,7 +167,7 @@ test('the panel and the page of a task use the same pickers and step through the
   const ada = await signedIn(t, boss.email)
   const { slug, key } = await fourTasks(ada)
   const { keyboard } = ada.page
-  await ada.goto(`/projects/${slug}/tasks?view=list&sort=number`)
+  await ada.goto(`/projects/${slug}/tasks?view=list&group=none&sort=number`)
   await row(ada, `${key}-4`).waitFor()
   await keyboard.press('j')
   await keyboard.press('Enter')

@@ -103,7 +103,6 @@ export const Task = object({
   completionNotes: nullable(text(32_000)),
 })
 export type Task = Static<typeof Task>
-
 const Related = object({ id: id(), key, title: itemTitle, status: oneOf(statuses), kind: oneOf(kinds) })
 export type Related = Static<typeof Related>
 const WaitsFor = object({

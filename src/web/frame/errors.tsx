@@ -4,7 +4,7 @@ import { type ComponentType, useCallback } from 'react'
 import { EmptyState, ProblemBox } from '../components/states.tsx'
 import { isProblem, isUnreachable } from '../problem.ts'
 import { words } from '../words.ts'
-import { FindInOtherTeams } from './find-in-other-teams.tsx'
+import { FindInOtherTeams } from './palette/find-in-other-teams.tsx'
 import { NotLoaded, NotLoadedPage } from './unloaded-page.tsx'
 
 export const NotFound = () => (

@@ -13,7 +13,7 @@ import { ImpersonationBar } from './impersonation-bar.tsx'
 import { OfflineBar } from './offline-bar.tsx'
 import { PhoneHead, TabBar } from './phone.tsx'
 import { SectionTabs } from './section-tabs.tsx'
-import { Sidebar } from './sidebar.tsx'
+import { Sidebar } from './sidebar/sidebar.tsx'
 import { StatusBar } from './status-bar.tsx'
 import { TopBar } from './top-bar.tsx'
 

@@ -12,7 +12,7 @@ import { projectAddress, projectViews } from './destinations.ts'
 import { usePageRecord } from './favourite-star.tsx'
 import { closeOverlay, openPalette, openShortcutList, useOverlay } from './overlays.ts'
 
-const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
+const Palette = lazy(async () => ({ default: (await import('./palette/palette.tsx')).Palette }))
 const KeyList = lazy(async () => ({ default: (await import('./shortcut-list.tsx')).ShortcutList }))
 
 export function GlobalShortcuts() {

@@ -3,8 +3,8 @@ import { useLocation } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import { Dialog } from '../components/form/dialog.tsx'
 import { words } from '../words.ts'
-import { SidebarEntries } from './sidebar.tsx'
-import { TeamMenu } from './team-menu.tsx'
+import { SidebarEntries } from './sidebar/sidebar.tsx'
+import { TeamMenu } from './sidebar/team-menu.tsx'
 import { AccountMenu, AssistantLink, HelpMenu, ThemeSwitch } from './top-bar.tsx'
 
 export function MoreSheet({ onClose }: { onClose(): void }) {

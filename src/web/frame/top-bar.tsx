@@ -17,7 +17,7 @@ import { removeDrafts } from '../writing/device-drafts.ts'
 import { useBreadcrumbs, useDestinations } from './current-page.ts'
 import { FavouriteStar } from './favourite-star.tsx'
 import { openPalette, openShortcutList } from './overlays.ts'
-import { TeamMenu } from './team-menu.tsx'
+import { TeamMenu } from './sidebar/team-menu.tsx'
 
 export const TopBar = () => (
   <header className="top">

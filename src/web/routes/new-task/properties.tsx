@@ -15,7 +15,7 @@ import type { ChangeNewTask, NewTask } from './fields.ts'
 import { PropertyDialogButton, PropertyField, PropertyMenu } from './property-button.tsx'
 import { words } from './words.ts'
 
-const Chooser = lazy(() => import('../task/chooser.tsx'))
+const Chooser = lazy(() => import('./record-chooser.tsx'))
 
 interface Props {
   task: NewTask

@@ -6,7 +6,7 @@ import { isLocked, LockedButton } from '../../components/locked-button.tsx'
 import { lazy } from '../../lib/lazy.ts'
 import { useIsAway } from '../../live/state.ts'
 import { words as common } from '../../words.ts'
-import { CompleteButton } from './complete.tsx'
+import { CompleteButton } from './complete/complete.tsx'
 import type { TaskAct } from './queries.ts'
 import { words } from './words.ts'
 

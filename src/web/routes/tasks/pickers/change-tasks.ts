@@ -18,7 +18,10 @@ function reportUnchanged({ done, refused, unknown, reasons }: BatchOutcome): voi
   toast({ title: counts.join(', '), text: [...new Set(reasons)].slice(0, 3).join(' '), bad: true })
 }
 
-/** Returns a function that changes tasks, or all that match if `all` is given. `said` describes the change without its tasks: "priority High". */
+/**
+ * Returns a function that changes tasks, or all that match if `all` is given. `said` describes the change without its
+ * tasks: "priority High".
+ */
 export function useChangeTasks(projectId: string) {
   const set = useSetStatusBar()
   const { mutate } = useBatchChange(projectId, {

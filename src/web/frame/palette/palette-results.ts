@@ -3,12 +3,12 @@ import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
 import { CircleDot, type LucideIcon, NotebookText, Scale } from 'lucide-react'
 import { useDeferredValue } from 'react'
-import type { Found, Suggestion, UnderstoodFilter } from '../../features/search/schema.ts'
-import { parseSearchQuery } from '../../records/query-filters.ts'
-import type { Status } from '../../records/task-states.ts'
-import { ok, search } from '../api.ts'
-import { useRecordAddress } from '../record-address.ts'
-import { kindNames, words } from '../words.ts'
+import type { Found, Suggestion, UnderstoodFilter } from '../../../features/search/schema.ts'
+import { parseSearchQuery } from '../../../records/query-filters.ts'
+import type { Status } from '../../../records/task-states.ts'
+import { ok, search } from '../../api.ts'
+import { useRecordAddress } from '../../record-address.ts'
+import { kindNames, words } from '../../words.ts'
 
 export interface PaletteItem {
   id: string

@@ -4,11 +4,11 @@
  */
 import { useQuery } from '@tanstack/react-query'
 import { Link, Navigate, useLocation } from '@tanstack/react-router'
-import { recordPathIn } from '../../records/names.ts'
-import { teamsQuery } from '../account/session.ts'
-import { existsInTeam } from '../api.ts'
-import { EmptyState, Waiting } from '../components/states.tsx'
-import { words } from '../words.ts'
+import { recordPathIn } from '../../../records/names.ts'
+import { teamsQuery } from '../../account/session.ts'
+import { existsInTeam } from '../../api.ts'
+import { EmptyState, Waiting } from '../../components/states.tsx'
+import { words } from '../../words.ts'
 
 /** More teams are not asked: a page that does not exist must not cost hundreds of requests. */
 const MOST = 20

@@ -3,15 +3,15 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { type ReactNode, Suspense, useRef, useState } from 'react'
-import { projectsQuery, teamsQuery } from '../account/session.ts'
-import { lazy } from '../lib/lazy.ts'
-import { projectQuery } from '../routes/project/queries.ts'
-import { words } from '../words.ts'
-import { useOpenProject } from './current-page.ts'
-import { projectAddress, projectViews } from './destinations.ts'
+import { projectsQuery, teamsQuery } from '../../account/session.ts'
+import { lazy } from '../../lib/lazy.ts'
+import { projectQuery } from '../../routes/project/queries.ts'
+import { words } from '../../words.ts'
+import { useOpenProject } from '../current-page.ts'
+import { projectAddress, projectViews } from '../destinations.ts'
 import { ProjectMenu } from './project-menu.tsx'
 
-const CreateProject = lazy(() => import('../routes/projects/create.tsx'))
+const CreateProject = lazy(() => import('../../routes/projects/create.tsx'))
 
 /** Projects in the sidebar; the page of projects has them all. */
 const SHOWN = 12

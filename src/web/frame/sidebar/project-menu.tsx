@@ -2,19 +2,19 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Archive, Download, Ellipsis, Palette, Share2, Star } from 'lucide-react'
 import { Suspense, useState } from 'react'
-import type { ProjectDetail } from '../../features/projects/schema.ts'
-import { useFavourites } from '../account/favourites.ts'
-import { readFile } from '../api.ts'
-import { LazyMenu } from '../components/lazy-menu.tsx'
-import type { MenuEntry } from '../components/menu.tsx'
-import { toast } from '../components/toasts.tsx'
-import { lazy } from '../lib/lazy.ts'
-import { saveFile } from '../lib/save-file.ts'
-import type { ProjectDialog } from '../routes/project/dialogs.tsx'
-import { projectQuery, useProjectChange } from '../routes/project/queries.ts'
-import { words } from '../words.ts'
+import type { ProjectDetail } from '../../../features/projects/schema.ts'
+import { useFavourites } from '../../account/favourites.ts'
+import { readFile } from '../../api.ts'
+import { LazyMenu } from '../../components/lazy-menu.tsx'
+import type { MenuEntry } from '../../components/menu.tsx'
+import { toast } from '../../components/toasts.tsx'
+import { lazy } from '../../lib/lazy.ts'
+import { saveFile } from '../../lib/save-file.ts'
+import type { ProjectDialog } from '../../routes/project/dialogs.tsx'
+import { projectQuery, useProjectChange } from '../../routes/project/queries.ts'
+import { words } from '../../words.ts'
 
-const Dialogs = lazy(() => import('../routes/project/dialogs.tsx'))
+const Dialogs = lazy(() => import('../../routes/project/dialogs.tsx'))
 const { projectMenu: w } = words
 
 interface Named {

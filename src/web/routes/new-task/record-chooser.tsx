@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { ok, search } from '../../api.ts'
 import { Dialog } from '../../components/form/dialog.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { words } from './words.ts'
+import { words } from '../task/words.ts'
 
 const foundQuery = (kind: 'task' | 'story', projectId: string | undefined, q: string) =>
   queryOptions({

@@ -1,8 +1,8 @@
 /** Lists what is still open in a task before it is completed. Loaded once its button is pointed at or focused. */
 import { Popover } from '@base-ui/react/popover'
 import { type ReactElement, useRef } from 'react'
-import type { TaskComplete, TaskDetail } from '../../../features/tasks/schema.ts'
-import { isClosed } from '../../../records/task-states.ts'
+import type { TaskComplete, TaskDetail } from '../../../../features/tasks/schema.ts'
+import { isClosed } from '../../../../records/task-states.ts'
 import { words } from './complete-words.ts'
 
 const isOpen = ({ status }: { status: string }): boolean => !isClosed(status)

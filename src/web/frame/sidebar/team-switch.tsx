@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useRouteContext } from '@tanstack/react-router'
 import { Check } from 'lucide-react'
-import { teamsQuery } from '../account/session.ts'
-import { Dialog } from '../components/form/dialog.tsx'
-import { words } from '../words.ts'
+import { teamsQuery } from '../../account/session.ts'
+import { Dialog } from '../../components/form/dialog.tsx'
+import { words } from '../../words.ts'
 
 /** The teams of the reader: choosing one opens its projects in this tab. */
 export default function TeamSwitch({ onClose }: { onClose(): void }) {

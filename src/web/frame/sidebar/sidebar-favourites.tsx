@@ -2,13 +2,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import { Bookmark, CircleDot, FileText, type LucideIcon } from 'lucide-react'
-import type { Favourite } from '../../features/home/schema.ts'
-import { kindInfo, type RecordName } from '../../records/names.ts'
-import { useFavourites } from '../account/favourites.ts'
-import { projectsQuery, teamsQuery } from '../account/session.ts'
-import { words } from '../words.ts'
-import { useDestinations } from './current-page.ts'
-import { projectAddress } from './destinations.ts'
+import type { Favourite } from '../../../features/home/schema.ts'
+import { kindInfo, type RecordName } from '../../../records/names.ts'
+import { useFavourites } from '../../account/favourites.ts'
+import { projectsQuery, teamsQuery } from '../../account/session.ts'
+import { words } from '../../words.ts'
+import { useDestinations } from '../current-page.ts'
+import { projectAddress } from '../destinations.ts'
 
 export function SidebarFavourites() {
   const { team } = useRouteContext({ from: '/inside' })

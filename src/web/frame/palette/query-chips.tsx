@@ -1,7 +1,7 @@
 /** The filters that a search query contains, each with a button that removes it from the query. */
 import { X } from 'lucide-react'
-import type { UnderstoodFilter } from '../../features/search/schema.ts'
-import { words } from '../words.ts'
+import type { UnderstoodFilter } from '../../../features/search/schema.ts'
+import { words } from '../../words.ts'
 
 interface Props {
   filters: readonly UnderstoodFilter[]

@@ -3,12 +3,12 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useRouteContext } from '@tanstack/react-router'
 import { ArrowLeftRight, ChevronDown, Plus } from 'lucide-react'
 import { Suspense, useState } from 'react'
-import { agentsQuery, membersQuery, teamsQuery } from '../account/session.ts'
-import { LazyMenu } from '../components/lazy-menu.tsx'
-import type { MenuEntry } from '../components/menu.tsx'
-import { lazy } from '../lib/lazy.ts'
-import { words } from '../words.ts'
-import { useDestinations } from './current-page.ts'
+import { agentsQuery, membersQuery, teamsQuery } from '../../account/session.ts'
+import { LazyMenu } from '../../components/lazy-menu.tsx'
+import type { MenuEntry } from '../../components/menu.tsx'
+import { lazy } from '../../lib/lazy.ts'
+import { words } from '../../words.ts'
+import { useDestinations } from '../current-page.ts'
 
 const TeamSwitch = lazy(() => import('./team-switch.tsx'))
 

@@ -1,10 +1,10 @@
 /** The button that completes a task. If criteria or subtasks are open, it lists them first. */
 import { Check } from 'lucide-react'
 import { Suspense, useState } from 'react'
-import { isClosed } from '../../../records/task-states.ts'
-import { lazy } from '../../lib/lazy.ts'
+import { isClosed } from '../../../../records/task-states.ts'
+import { lazy } from '../../../lib/lazy.ts'
+import { words } from '../words.ts'
 import type { Completion } from './complete-popover.tsx'
-import { words } from './words.ts'
 
 const load = async () => ({ default: (await import('./complete-popover.tsx')).CompletePopover })
 const LoadedPopover = lazy(load)

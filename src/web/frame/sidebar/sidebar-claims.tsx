@@ -1,9 +1,9 @@
 /** At the bottom of the sidebar: claimed tasks with their holders, and the time left or that they are stalled. */
 import { Link } from '@tanstack/react-router'
-import { useClaimedTasks } from '../claimed-tasks.ts'
-import { LeaseRing } from '../components/avatar.tsx'
-import { ago, minutesUntil, shareLeft } from '../lib/times.ts'
-import { words } from '../words.ts'
+import { useClaimedTasks } from '../../claimed-tasks.ts'
+import { LeaseRing } from '../../components/avatar.tsx'
+import { ago, minutesUntil, shareLeft } from '../../lib/times.ts'
+import { words } from '../../words.ts'
 
 /** The Now page lists all. */
 const MOST = 3
