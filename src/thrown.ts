@@ -14,7 +14,9 @@ export function toAppError(error: unknown, query: Record<string, unknown> = {}):
   if (cause instanceof AppError || cause instanceof DbError) return toAppError(cause)
   if (code === 'VALIDATION') return fromValidation(error as ElysiaValidationError, query)
   if (code === 'PARSE') return new AppError('invalid.malformed', 'The body cannot be read.')
-  return new AppError('internal', 'Something went wrong on our side. The request id tells us what.', { cause: error })
+  return new AppError('internal', 'Something went wrong on our side. The request id leads us to the cause.', {
+    cause: error,
+  })
 }
 
 function fromDatabase(error: DbError): AppError {
@@ -68,7 +70,11 @@ function fromDatabase(error: DbError): AppError {
     case '22009':
       return new AppError('invalid', 'A value cannot be stored: it is out of range or not well-formed.', details)
     default:
-      return new AppError('internal', 'Something went wrong on our side. The request id tells us what.', details)
+      return new AppError(
+        'internal',
+        'Something went wrong on our side. The request id leads us to the cause.',
+        details,
+      )
   }
 }
 
@@ -83,7 +89,9 @@ interface ElysiaValidationError extends Error {
 function fromValidation(error: ElysiaValidationError, query: Record<string, unknown>): AppError {
   // A response that violates its own schema is our bug, and must not look like the caller's.
   if (error.type === 'response')
-    return new AppError('internal', 'Something went wrong on our side. The request id tells us what.', { cause: error })
+    return new AppError('internal', 'Something went wrong on our side. The request id leads us to the cause.', {
+      cause: error,
+    })
   const { validator, value } = error
   const errors = fieldErrors(
     error.type === 'property'

@@ -145,7 +145,7 @@ export const verbs: Verb[] = [
   },
   {
     name: 'context',
-    about: 'Print a brief without starting a session',
+    about: 'Print the brief that a session starts with, without starting one',
     inProject: true,
     fields: [budget, time('--since <time>', 'include changes after this time')],
     examples: ['tutti sessions context --since 2027-01-31'],

@@ -48,7 +48,9 @@ export class ResourcesAndPrompts {
 
   #refusal(tool: string, { actor, selection }: McpCaller): AppError | undefined {
     const found = this.catalogue.get(tool)
-    return found ? toolRefusal(found, actor, selection) : new AppError('not_found', 'This server has no such records.')
+    return found
+      ? toolRefusal(found, actor, selection)
+      : new AppError('not_found', 'This server does not offer records of this kind.')
   }
 
   /** A kind without a tool is for every caller with its read scope. */

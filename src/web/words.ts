@@ -151,7 +151,7 @@ export const words = {
   atWorkNow: 'Working now',
   favourite: 'Favourite',
   stalledFor: (time: string) => `stalled ${time}`,
-  lastCall: 'last call by the holder',
+  lastCall: 'last request by the holder of the claim',
   lastChange: 'last change by the holder',
   minutesLeft: (n: number) => `${minutes(n)} left`,
   tryAgain: 'Try again',

@@ -94,7 +94,7 @@ describe('the change of page', () => {
       expect(await ada.page.getByText('Read offline').isVisible()).toBe(false)
     }
     for (const { colorScheme, viewport } of looks) {
-      await ada.page.emulateMedia({ colorScheme })
+      await ada.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       await ada.page.setViewportSize(viewport)
       expect(await axe(ada.page)).toEqual([])
       expect(await ada.page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)

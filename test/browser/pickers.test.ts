@@ -121,7 +121,7 @@ test('the keys of a list change one task and then a selection; typed words filte
   await keyboard.press('Escape')
   await ada.page.getByRole('toolbar').waitFor({ state: 'detached' })
   await ada.leave()
-}, 60_000)
+}, 300_000)
 
 test('a card of the board gets blockers, which refuse states with their reason; the card keeps the focus', async () => {
   const boss = await person(t)
@@ -160,7 +160,7 @@ test('a card of the board gets blockers, which refuse states with their reason; 
   await column.getByText('Rope').waitFor()
   await until(async () => (await focusedTask(ada)) === (await read(ada, `${key}-1`)).id)
   await ada.leave()
-}, 60_000)
+}, 300_000)
 
 test('the panel and the page of a task use the same pickers and step through the list', async () => {
   const boss = await person(t)
@@ -215,7 +215,7 @@ test('the panel and the page of a task use the same pickers and step through the
   await keyboard.press('Escape')
   await ada.page.waitForURL(/view=list/)
   await ada.leave()
-}, 60_000)
+}, 300_000)
 
 test('an open picker passes axe in the dark theme and fits a phone as a sheet', async () => {
   const boss = await person(t)
@@ -245,4 +245,4 @@ test('an open picker passes axe in the dark theme and fits a phone as a sheet', 
   await option(ada, 'High').click()
   await until(async () => (await read(ada, `${key}-1`)).priority === 'high')
   await ada.leave()
-}, 60_000)
+}, 300_000)

@@ -73,7 +73,7 @@ describe('verifying evidence', () => {
   })
 })
 
-describe('the dashboard reads', () => {
+describe('the dashboard can read', () => {
   test('the workflow in use: the default one, or the project’s own', async () => {
     const { owner, viewer, stranger, project } = await newTeam()
     const path = `/api/projects/${project.slug}/workflow`

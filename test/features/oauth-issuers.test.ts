@@ -112,7 +112,7 @@ test('an issuer is recognised in every spelling of its address', async () => {
   }
 })
 
-test('a provider configured only after the upgrade creates no account; the owner connects it again', async () => {
+test('signing in with a provider that was configured after the upgrade creates no second account; the user connects it again', async () => {
   const ada = somebody()
   const { body } = await come('oidc', ada)
   await asBefore(body.user.id)

@@ -591,7 +591,7 @@ describe('PATCH /api/projects/:slug', () => {
     expect((await create(team.creator, { name: 'Mover' })).slug).toBe('mover')
   })
 
-  test('needs the role of a member in the new team, and returns 404 for a team of others', async () => {
+  test('needs the role of a member in the new team, and returns 404 for a team that the caller is not in', async () => {
     const team = await newTeam()
     const made = await create(team.creator)
     const path = `/api/projects/${made.id}`

@@ -291,7 +291,7 @@ describe('an error', () => {
       const { requestId } = answer.structuredContent as { requestId: string }
       expect(answer).toMatchObject({ isError: true, structuredContent: { code: 'internal', status: 500 } })
       expect(said(answer)).toBe(
-        `internal: Something went wrong on our side. The request id tells us what. Call once more; if it fails again, report the request id ${requestId}.`,
+        `internal: Something went wrong on our side. The request id leads us to the cause. Call once more; if it fails again, report the request id ${requestId}.`,
       )
       expect(JSON.stringify(answer)).not.toMatch(/hidden reason|TypeError|\.ts/)
       const line = logged.find((l) => l.includes(requestId) && l.includes('the hidden reason'))

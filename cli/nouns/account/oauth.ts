@@ -28,7 +28,7 @@ export const verbs: Verb[] = [
   {
     name: 'end',
     args: '<program>',
-    about: 'End the permission of a program, by its name, id or the beginning of its id',
+    about: 'Revoke the access of a program, by its name, its id or the beginning of its id',
     aliases: ['revoke'],
     examples: ['tutti oauth end "Claude Code"'],
     run: async ({ client, args: [program] }) => {

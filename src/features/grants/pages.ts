@@ -64,7 +64,7 @@ const authorizeAnswer: SitePageRenderer = async (ctx, { query, base }) => {
 
 const receiveConsent: SiteFormHandler = async (_, fields, { base, signedIn }) => {
   const ctx = await signedIn()
-  if (!programsSignIn(ctx.app)) throw new AppError('not_found', 'Programs cannot sign in to this server.')
+  if (!programsSignIn(ctx.app)) throw new AppError('not_found', 'Sign-in by programs is turned off on this server.')
   const { location } = await consent(ctx, { ticket: fields.get('ticket') ?? '', base })
   return redirect(location)
 }

@@ -15,7 +15,7 @@ const recountStatements = {
 }
 
 /**
- * Checks the columns of tasks that triggers keep and that decide which tasks are ready. They can be wrong only if
+ * Checks the columns of tasks that triggers maintain and that decide which tasks are ready. They can be wrong only if
  * someone changed the database by hand with triggers disabled. With `repair`, corrects them.
  */
 export async function checkReadiness(driver: Driver, repair: boolean): Promise<Finding> {

@@ -67,7 +67,7 @@ export function useTextDraft(options: Options) {
   const { draft, latest, keep } = useStoredDraft(options)
   const [theirs, setTheirs] = useState<SavedText>()
   const saving = useMutation({
-    // One after the other, each on what the one before made: two quick saves are no conflict.
+    // Saves run one after the other, each based on the one before, so two quick saves do not conflict.
     scope: { id: `text of ${name}` },
     mutationFn: async () => {
       const { text, base } = latest.current

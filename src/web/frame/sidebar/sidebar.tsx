@@ -74,7 +74,7 @@ function ClaimCount() {
   return n > 0 && <span className="n">{words.atWork(n)}</span>
 }
 
-/** The number of notifications that need the reader. */
+/** The number of notifications that require an action of the reader. */
 function InboxCount() {
   const { needs = 0 } = useQuery(inboxCountQuery).data ?? {}
   return needs > 0 && <span className="n due">{needs}</span>

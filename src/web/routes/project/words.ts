@@ -73,7 +73,7 @@ export const words = {
     visibility: 'Who sees it',
     private: 'Only its creator and admins',
     team: 'Everyone in the team',
-    public: 'Anyone: its name, progress and public notes',
+    public: 'Anyone can see its name, progress and public notes',
     workspace: 'Shared with other teams in',
     noWorkspace: 'no workspace',
     openWorkspace: 'Open the workspace',

@@ -97,7 +97,7 @@ export const words = {
     never: 'never',
     open: 'Open issues',
     closed: 'Closed issues',
-    none: 'No repository is tracked.',
+    none: 'No repository is mirrored yet.',
     name: 'Add repositories in the settings',
   },
   settings: {
