@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { and, eq } from 'drizzle-orm'
 import type { Problem } from '../../src/errors.ts'
-import { changeProgressed } from '../../src/features/changes/events.ts'
 import type { ChangeProgress, Undone } from '../../src/features/changes/schema.ts'
 import type { LiveEvents } from '../../src/features/hub/schema.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
 import type { CreatedMany } from '../../src/features/tasks/many/many-schema.ts'
 import type { Task } from '../../src/features/tasks/schema.ts'
+import { purgeExpired } from '../../src/features/upkeep/service.ts'
 import { jobs } from '../../src/jobs/table.ts'
-import { apiKey, call, type Person, person, type TestApp, testApp } from '../support/app.ts'
+import { apiKey, call, type Person, person, systemCtx, type TestApp, testApp } from '../support/app.ts'
 import { newProject, newTask, newTeam, startOn, type Team } from './tasks-support.ts'
 
 /** Jobs run only where a test runs them. */
@@ -40,19 +40,20 @@ const countOf = async ({ id }: { id: string }, query: string): Promise<number> =
   (await team.owner.fetch<{ total: number }>('GET', `/api/tasks?projectId=${id}&limit=1&total=true&${query}`)).body
     .total
 
-/** Runs the waiting jobs of a change; with `steps` it ends after so many of its events. */
+/** Runs the waiting jobs of a change; with `steps` a job is stopped before its next step. */
 async function runJobs(id: string, steps = Number.POSITIVE_INFINITY): Promise<void> {
   const waiting = (await t.app.db.select().from(jobs)).filter(({ data }) => data.id === id)
   for (const { id: job, name, data } of waiting) {
-    const stop = new AbortController()
-    let seen = 0
-    const end = t.app.bus.subscribe(({ type, subjectId }) => {
-      if (type === changeProgressed.name && subjectId === id && ++seen >= steps) stop.abort()
-    })
+    let asked = 0
+    // A job asks before each step.
+    const signal = {
+      get aborted() {
+        return asked++ >= steps
+      },
+    } as AbortSignal
     const definition = t.app.features.flatMap((feature) => feature.jobs ?? []).find((one) => one.name === name)
-    await definition?.run(t.app, data, stop.signal)
-    end()
-    if (!stop.signal.aborted) await t.app.db.delete(jobs).where(eq(jobs.id, job))
+    await definition?.run(t.app, data, signal)
+    if (asked <= steps) await t.app.db.delete(jobs).where(eq(jobs.id, job))
   }
 }
 
@@ -206,6 +207,20 @@ describe('a change of many tasks', () => {
     const undone = await team.member.fetch<Undone>('POST', `/api/changes/${id}/undo`)
     expect([undone.body.state, undone.body.restored.length, undone.body.kept]).toEqual(['undone', 25, []])
     expect(await countOf(project, 'priority=medium')).toBe(60)
+  })
+
+  test('is kept with its tasks while its job waits, and as long as it can be undone', async () => {
+    const project = await projectWith(60)
+    const id = await half(team.member, project)
+    const old = "now() - interval '2 hours'"
+    await t.app.driver.query(`update changes set expires_at = ${old} where id = $1`, [id])
+    await t.app.driver.query(`update change_items set created_at = ${old} where change_id = $1`, [id])
+    await purgeExpired(systemCtx(t), {})
+    expect(await progress(team.member, id)).toMatchObject({ running: true, done: 25 })
+    await runJobs(id)
+    expect(await progress(team.member, id)).toMatchObject({ state: 'done', done: 60 })
+    const undone = await team.member.fetch<Undone>('POST', `/api/changes/${id}/undo`)
+    expect([undone.body.state, undone.body.restored.length]).toEqual(['undone', 60])
   })
 
   test('stops when the credential ends', async () => {

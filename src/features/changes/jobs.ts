@@ -3,7 +3,8 @@ import type { App } from '../../services.ts'
 import { runChange } from './running.ts'
 import { runUndo, type UndoJob } from './undoing.ts'
 
-const inSteps = { resumable: true, timeoutSeconds: 3600 } as const
+/** One at a time, so that mails and other jobs do not wait for the changes of many people. */
+const inSteps = { resumable: true, timeoutSeconds: 3600, alone: true } as const
 
 export const changeJobs: JobDefinition<App>[] = [
   { ...inSteps, name: 'changes.run', run: (app, { id }, signal) => runChange(app, id as string, signal) },

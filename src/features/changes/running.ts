@@ -123,7 +123,7 @@ const runStep = write(
 const problemsOf = (items: readonly BatchResult[]): BatchProblem[] =>
   items.flatMap(({ id, problem }) => (problem ? [{ id, detail: problem.detail }] : []))
 
-/** Stores how far the change is. At its end, the notifications are sent and the hour for an undo begins. */
+/** Stores how far the change is. The hour for an undo begins with the last step; then the notifications are sent. */
 async function storeStep(
   ctx: Ctx,
   id: string,
@@ -142,7 +142,7 @@ async function storeStep(
       problems,
       notices,
       stoppedBecause,
-      ...(hasEnded && { expiresAt: expiryFrom(ctx.now) }),
+      expiresAt: expiryFrom(ctx.now),
     })
     .where(eq(changes.id, id))
   emitProgress(ctx, { id, userId, state, total, done, refused }, done + refused, before)

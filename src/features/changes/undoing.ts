@@ -9,6 +9,7 @@ import { emitProgress } from './progress.ts'
 import { restoreTask } from './restoring.ts'
 import { actAs, lostRightsReason } from './running.ts'
 import { changeItems, changes } from './table.ts'
+import { expiryFrom } from './visible.ts'
 
 /** How many tasks are restored between two looks at the rights of the person. */
 const STEP = 25
@@ -39,7 +40,7 @@ export interface UndoJob {
   organizationId: string
 }
 
-/** Lets a job undo the change. */
+/** Lets a job undo the change. An undo whose job was given up begins again. */
 export const beginUndo = write(
   'changes.beginUndo',
   taskWriteRule,
@@ -47,8 +48,8 @@ export const beginUndo = write(
     const { actor } = ctx
     const begun = await ctx.db
       .update(changes)
-      .set({ state: 'undoing' })
-      .where(and(eq(changes.id, id), ne(changes.state, 'undoing'), ne(changes.state, 'undone')))
+      .set({ state: 'undoing', expiresAt: expiryFrom(ctx.now) })
+      .where(and(eq(changes.id, id), ne(changes.state, 'undone')))
       .returning({ id: changes.id })
     if (begun.length === 0) return
     const data = {
@@ -57,7 +58,7 @@ export const beginUndo = write(
       credentialId: actor.credentialId as string,
       organizationId: currentOrganization(actor),
     } satisfies UndoJob
-    ctx.enqueue({ name: 'changes.undo', data })
+    ctx.enqueue({ name: 'changes.undo', key: id, data })
   },
   { bookkeeping: true },
 )

@@ -1,19 +1,22 @@
-import { eq, gt, type SQL } from 'drizzle-orm'
+import { eq, gt, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { type Actor, currentOrganization, seesPersonal, userIdOf } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
-import { and } from '../../db/conditions.ts'
+import { and, or } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { changes } from './table.ts'
 
 export const changeReadRule = member('tasks:read')
 
+/** SQL condition: a job makes or undoes the change. */
+const isUnderWay = sql`${changes.state} in ('running', 'undoing')`
+
 /** A credential that is limited to a team or to projects sees only its own changes. */
 const isOwn = (actor: Actor, now: string): SQL =>
   and(
     eq(changes.userId, userIdOf(actor)),
-    gt(changes.expiresAt, now),
+    or(gt(changes.expiresAt, now), isUnderWay),
     seesPersonal(actor) ? undefined : isOfCredential(actor),
   )
 export const ownedBy = (actor: Actor, now: string): SQL =>

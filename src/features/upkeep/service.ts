@@ -101,6 +101,17 @@ const rowsBefore = (table: PgTable, column: string, before: string): OldRows => 
   where: sql`${sql.identifier(column)} < ${before}`,
 })
 
+/** A change that a job still makes or undoes is kept for a day. */
+const expiredChanges = (now: string): OldRows => ({
+  table: changes,
+  where: sql`expires_at < case when state in ('running', 'undoing') then ${daysAfter(now, -1)}::timestamptz
+    else ${now}::timestamptz end`,
+})
+const itemsOfNoChange = (before: string): OldRows => ({
+  table: changeItems,
+  where: sql`created_at < ${before} and not exists (select 1 from ${changes} c where c.id = change_id)`,
+})
+
 const isThereAny = read(
   'upkeep.isThereAny',
   machine,
@@ -185,8 +196,8 @@ export const purgeExpired = flow(
     removed.events = await purgeAll(ctx, { ...rowsBefore(events, 'at', await eventsBefore(ctx)), key: 'seq' })
     removed.eventDays = await purgeAll(ctx, rowsBefore(eventDays, 'day', ago(EVENT_DAYS).slice(0, 10)))
     removed.idempotencyKeys = await purgeAll(ctx, rowsBefore(idempotencyKeys, 'expires_at', ctx.now))
-    removed.changes = await purgeAll(ctx, rowsBefore(changes, 'expires_at', ctx.now))
-    removed.changeItems = await purgeAll(ctx, rowsBefore(changeItems, 'created_at', daysAfter(ctx.now, -1 / 24)))
+    removed.changes = await purgeAll(ctx, expiredChanges(ctx.now))
+    removed.changeItems = await purgeAll(ctx, itemsOfNoChange(daysAfter(ctx.now, -1 / 24)))
     removed.counters = await purgeAll(ctx, rowsBefore(counters, 'expires_at', ctx.now))
     removed.refreshTokens = await purgeAll(ctx, rowsBefore(refreshTokens, 'expires_at', ctx.now))
     removed.loginSessions = await purgeAll(ctx, rowsBefore(loginSessions, 'expires_at', ago(DELETED_DAYS)))
