@@ -225,6 +225,8 @@ describe('a pause', () => {
     expect(await paused()).toBe('2099-01-01T00:00:00.000Z')
     await choose(ada, { pausedUntil: null })
     expect(await paused()).toBeNull()
+    const far = { notifications: { pausedUntil: '9999-12-31T23:59:59-14:00' } }
+    expect((await ada.fetch('PATCH', '/api/settings/preferences', far)).status).toBe(422)
     await choose(ada, { pausedUntil: '2020-01-01T02:00:00+02:00' })
     expect(await paused()).toBeNull()
   })

@@ -1,7 +1,8 @@
-import { eq, inArray, isNotNull, isNull, sql } from 'drizzle-orm'
+import { eq, isNotNull, isNull, sql } from 'drizzle-orm'
 import { type Ctx, contextOf, flow, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { machine } from '../../auth/policy.ts'
+import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
 import { queueMails } from '../mail/service.ts'
@@ -116,7 +117,7 @@ const listUnread = read(
       .from(notifications)
       .where(
         and(
-          inArray(id, ids),
+          anyOf(id, idList(ids)),
           isReadableNotification(reader),
           isUnread,
           sql`${notifications.createdAt} > ${daysFrom(ctx.now, -MOST_DAYS)}::timestamptz`,
@@ -138,7 +139,7 @@ const storeUserMail = write(
     const taken = await ctx.db
       .update(notifications)
       .set({ mail: null })
-      .where(and(inArray(notifications.id, ids), isNotNull(notifications.mail)))
+      .where(and(anyOf(notifications.id, idList(ids)), isNotNull(notifications.mail)))
       .returning({ id: notifications.id })
     const own = new Set(taken.map(({ id }) => id))
     const mailed = items.filter(({ id }) => own.has(id))

@@ -131,11 +131,15 @@ export function changeNotificationPreferences(
     rules[reason] = change && { ...rules[reason], ...change }
   const admin = patch.rules === null ? null : patch.rules?.admin
   const announced = admin === null ? true : admin?.mail === undefined ? patch.email : admin.mail !== 'off'
+  const pausedUntil = patch.pausedUntil && new Date(patch.pausedUntil).toISOString()
+  // Databases read other years in another way.
+  if (pausedUntil && !/^[1-9]\d{3}-/.test(pausedUntil))
+    throw invalid('/notifications/pausedUntil', 'Choose a year between 1000 and 9999.')
   if (patch.daily?.days?.length === 0) throw invalid('/notifications/daily/days', 'Choose at least one day.')
   return withoutNulls({
     ...before,
     ...patch,
-    ...(patch.pausedUntil && { pausedUntil: new Date(patch.pausedUntil).toISOString() }),
+    ...(pausedUntil && { pausedUntil }),
     ...(announced !== undefined && { email: announced }),
     rules: withoutNulls(rules),
     daily: patch.daily === null ? {} : { ...before.daily, ...patch.daily },
