@@ -67,21 +67,27 @@ const notifyBatch = write(
 export async function changeEach(ctx: Ctx, { tasks, change }: ChangeMany): Promise<StepResult> {
   // A change of the state or the parent may change other tasks of the batch, so it reads each task at its turn.
   const isPlain = change.status === undefined && change.parentId === undefined
-  const known = isPlain ? await findAll(ctx, tasks) : undefined
+  const found = isPlain ? await findAll(ctx, tasks) : undefined
   const items: BatchResult[] = []
   const notices: BatchNotices = {}
   for (const { id, ifMatch } of tasks) {
     const own: Ctx = { ...ctx, expectedVersion: ifMatch }
-    const input = { ...change, ref: id, known: known?.get(id), notices }
+    const input = { ...change, ref: id, notices }
+    const known = found?.get(id)
+    const changeIt = () =>
+      attempt(ctx, () => update(own, { ...input, known })).catch((error: unknown) => {
+        // Somebody changed the task after it was read; the caller asked for no version, so this is no conflict.
+        if (!known || ifMatch !== undefined || !isVersionMismatch(error)) throw error
+        return attempt(ctx, () => update(own, input))
+      })
     items.push(
-      await attempt(ctx, () => update(own, input)).then(
-        ({ freed: _, blocked: __, openCriteria: ___, ...task }) => ({ id, task }),
-        refusalOf(id),
-      ),
+      await changeIt().then(({ freed: _, blocked: __, openCriteria: ___, ...task }) => ({ id, task }), refusalOf(id)),
     )
   }
   return { items, notices }
 }
+
+const isVersionMismatch = (error: unknown): boolean => error instanceof AppError && error.code === 'version_mismatch'
 
 /** Reads the tasks that the batch names by id, with one statement. */
 async function findAll(ctx: Ctx, tasks: ChangeMany['tasks']): Promise<Map<string, FoundTask>> {
