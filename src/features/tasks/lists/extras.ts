@@ -16,7 +16,7 @@ const MOST_FLAGS = 2
 /** SQL condition: the caller has an open notification about the task for one of these reasons. */
 const hasNotice = (userId: string, reasons: readonly string[]): SQL =>
   sql`exists (select from ${notifications} n where n.record_id = ${tasks.id} and n.user_id = ${userId}::uuid
-    and n.done_at is null and n.reason = any(${`{${reasons.join(',')}}`}::text[]))`
+    and n.inbox and n.done_at is null and n.reason = any(${`{${reasons.join(',')}}`}::text[]))`
 
 /** THE RULE which flags a task has for the caller, in the order in which they are shown. */
 const flagsOf = ({ actor, now }: Ctx): [TaskFlag, SQL | undefined][] => {

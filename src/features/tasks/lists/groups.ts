@@ -6,6 +6,7 @@ import { and } from '../../../db/conditions.ts'
 import { type Keyset, keyset } from '../../../records/page.ts'
 import { type Priority, priorities, type Status, statuses } from '../../../records/task-states.ts'
 import { splitList } from '../../../schema.ts'
+import { projectNamesFor } from '../../projects/rows.ts'
 import { projects } from '../../projects/table.ts'
 import { epics, stories } from '../../stories/table.ts'
 import { isReadyTask, isUnheld } from '../leases/pick-order.ts'
@@ -39,6 +40,7 @@ export const listGroups = read(
     const folded = new Set<string | null>(splitList(query.folded))
     const ready = query.countReady ? await countReadyIn(ctx, by, filters) : undefined
     const names = await groupNames(ctx, by, counted)
+    const total = query.total ? await ctx.db.$count(withProject, and(...filters)) : undefined
     const groups = counted.map(async (counted, place): Promise<TaskGroup> => {
       const isFilled = counted.n > 0 && place < MOST_FILLED && !folded.has(counted.value)
       const found = isFilled
@@ -48,7 +50,6 @@ export const listGroups = read(
       const name = value === null ? undefined : (names?.get(value) ?? partyName(by, found.items[0]))
       return { value, ...(name && { name }), ...(ready && { ready: ready.get(value) ?? 0 }), ...found }
     })
-    const total = query.total ? await ctx.db.$count(withProject, and(...filters)) : undefined
     return { groups: await Promise.all(groups), ...(total !== undefined && { total }) }
   },
 )
@@ -152,10 +153,10 @@ async function groupNames(
   if (by !== 'project') return undefined
   const ids = rows.flatMap(({ value }) => value ?? [])
   const found = await ctx.db
-    .select({ id: projects.id, name: projects.name })
+    .select({ id: projects.id, key: projects.key, name: projects.name, slug: projects.slug })
     .from(projects)
     .where(anyOf(projects.id, idList(ids)))
-  return new Map(found.map(({ id, name }) => [id, name]))
+  return new Map(found.map((project) => [project.id, projectNamesFor(ctx, project).name]))
 }
 
 /** The name of the person or agent that a group belongs to, as its first task has it. */
