@@ -28,19 +28,22 @@ export interface QueryTerms {
 
 /** A phrase in quotes, whose words are no filters, or a filter. */
 const term = /-?"[^"]*(?:"|$)|(?<=^|\s)(-?)(?:([a-z]+):("[^"]*"|[^\s"]+)|@([\p{L}\p{N}][\p{L}\p{N}._-]*))(?=\s|$)/giu
-const MOST_FILTERS = 20
+/** Each value costs a query. */
+const MOST_VALUES = 20
 
 /** Splits a query into words and filters. A term with an unknown key or value is left to the words. */
 export function parseSearchQuery(query: string): QueryTerms {
   const filters: QueryFilter[] = []
   const words = query.replace(term, (text: string, minus?: string, key?: string, value = '', name?: string) => {
     const filter = name === undefined ? valuesOf(key?.toLowerCase(), value) : { key: 'assignee', values: [name] }
-    if (!filter || filters.length === MOST_FILTERS) return text
+    if (!filter || count(filters) + filter.values.length > MOST_VALUES) return text
     filters.push({ ...(filter as Pick<QueryFilter, 'key' | 'values'>), ...(minus && { not: true }), text })
     return ''
   })
   return { words: filters.length > 0 ? words.replace(/\s+/g, ' ').trim() : query, filters }
 }
+
+const count = (filters: readonly QueryFilter[]): number => filters.reduce((sum, { values }) => sum + values.length, 0)
 
 /** Returns the query without one of its filters. */
 export const withoutFilter = (query: string, { text }: Pick<QueryFilter, 'text'>): string =>

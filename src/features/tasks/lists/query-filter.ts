@@ -8,7 +8,7 @@ import type { FilterMatch } from '../../../records/kind.ts'
 import { openCondition } from '../../../records/open.ts'
 import type { QueryFilter, TaskCondition } from '../../../records/query-filters.ts'
 import { isId } from '../../../records/reference.ts'
-import { agentCandidates, findAllByName, memberCandidates } from '../../agents/names.ts'
+import { agentCandidates, findAllByName, memberCandidates, type NamedCandidate } from '../../agents/names.ts'
 import { findUserOrAgent } from '../../agents/users-and-agents.ts'
 import { isReadyTask } from '../leases/pick-order.ts'
 import { tasks } from '../table.ts'
@@ -35,7 +35,13 @@ export async function matchTaskFilter(ctx: Ctx, { key, values }: QueryFilter): P
 }
 
 async function matchAssignee(ctx: Ctx, values: readonly string[]): Promise<FilterMatch | undefined> {
-  const found = await Promise.all(values.map((value) => findAssignees(ctx, value)))
+  // Loaded once for all names.
+  let loaded: Promise<NamedCandidate[]> | undefined
+  const candidates = (organizationId: string) => {
+    loaded ??= loadCandidates(ctx, organizationId)
+    return loaded
+  }
+  const found = await Promise.all(values.map((value) => findAssignees(ctx, value, candidates)))
   if (found.some((some) => some.length === 0)) return undefined
   const all = found.flat()
   const ids = all.flatMap(({ id }) => id ?? [])
@@ -52,7 +58,11 @@ interface Assignee {
 }
 
 /** Finds the people and agents with this name, address or id; several may have the same first name. */
-async function findAssignees(ctx: Ctx, value: string): Promise<Assignee[]> {
+async function findAssignees(
+  ctx: Ctx,
+  value: string,
+  candidates: (organizationId: string) => Promise<NamedCandidate[]>,
+): Promise<Assignee[]> {
   const name = value.toLowerCase()
   if (name === 'none') return [{ id: null, name }]
   if (name === 'me') return ownIds(ctx.actor).map((id) => ({ id, name }))
@@ -66,6 +76,10 @@ async function findAssignees(ctx: Ctx, value: string): Promise<Assignee[]> {
         throw error
       },
     )
-  const list = [...(await memberCandidates(ctx, organizationId)), ...(await agentCandidates(ctx, organizationId))]
-  return findAllByName(ctx, list, { organizationId, name: value })
+  return findAllByName(ctx, await candidates(organizationId), { organizationId, name: value })
 }
+
+const loadCandidates = async (ctx: Ctx, organizationId: string): Promise<NamedCandidate[]> => [
+  ...(await memberCandidates(ctx, organizationId)),
+  ...(await agentCandidates(ctx, organizationId)),
+]
