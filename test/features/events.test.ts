@@ -101,6 +101,7 @@ test('exactly these events are about access; all others are in the activity feed
     'api_key',
     'auth',
     'category',
+    'change',
     'community_post',
     'connected_account',
     'contact_message',
