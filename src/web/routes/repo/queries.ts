@@ -9,11 +9,14 @@ export const repoQuery = (id: string) =>
 export const useSyncRepository = (id: string) =>
   useWrite(() => ok(repositories.repos({ id }).sync.post(undefined, writeOptions())), ['repositories'])
 
-/** Removes a repository. Its page is left before events can have it read again. */
-export function useRemoveRepository({ id, version }: { id: string; version: number }, leave: () => Promise<unknown>) {
+/**
+ * Removes a repository, whatever its version: every sync makes a new one. Its page is left before events can have it
+ * read again.
+ */
+export function useRemoveRepository({ id }: { id: string }, leave: () => Promise<unknown>) {
   const cache = useQueryClient()
   return useMutation({
-    mutationFn: () => ok(repositories.repos({ id }).delete(undefined, writeOptions(version))),
+    mutationFn: () => ok(repositories.repos({ id }).delete(undefined, writeOptions())),
     onSuccess: async () => {
       await leave()
       await cache.invalidateQueries({ queryKey: ['repositories', 'of'] })
