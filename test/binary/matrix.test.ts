@@ -108,6 +108,7 @@ const everyday: [string, RegExp][] = [
   ['tasks update TUT-1 --priority low', /Priority +low\n/],
   ['undo --list', /^Id +Change +State +When\n[\da-f-]{36} +TUT-1: priority Low +done +just now\n/],
   ['undo', /^Undone: TUT-1: priority Low\n$/],
+  ['tasks change --where label=urgent --estimate 5', /1 task changed\.\n$/],
   ['tasks next --look', /TUT-1 Lock it\nStatus +todo/],
   ['tasks next', /TUT-1 Lock it\nStatus +in_progress[\s\S]*Claimed by +Grace Hopper, \d+ min left/],
   ['tasks release TUT-1', /Status +todo/],
