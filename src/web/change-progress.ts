@@ -7,7 +7,7 @@ import { words } from './words.ts'
 /** A change that ends sooner shows no progress. */
 const DELAY_MS = 150
 const POLL_MS = 400
-/** Screen readers hear of every quarter. */
+/** Progress is announced to screen readers after each quarter. */
 const QUARTERS = 4
 
 interface Progress {

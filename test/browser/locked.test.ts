@@ -61,7 +61,7 @@ test('Claim and Complete are locked without a connection, and work again when it
   await ada.goto(`/tasks/${key}`)
   await isLive(ada)
   await ada.context.setOffline(true)
-  // The browser may tell the page before it cuts the network, so it is told again.
+  // The browser may send this event before it cuts the network, so the test sends it again.
   await ada.page.evaluate("dispatchEvent(new Event('offline'))")
   await ada.see('You are offline. This needs a connection.')
   expect(await ada.button('Complete').getAttribute('aria-disabled')).toBe('true')

@@ -86,7 +86,7 @@ describe('the change of page', () => {
     await ada.see('Read offline')
     await isLive(ada)
     await ada.context.setOffline(true)
-    // The browser may tell the page before it cuts the network, so it is told again.
+    // The browser may send this event before it cuts the network, so the test sends it again.
     await ada.page.evaluate("dispatchEvent(new Event('offline'))")
     const bar = ada.page.getByText(/^Offline since \d.* · Loaded at \d/)
     await bar.waitFor()
