@@ -9,14 +9,15 @@ import type { CreatedMany } from '../../src/features/tasks/many/many-schema.ts'
 import type { Task } from '../../src/features/tasks/schema.ts'
 import { purgeExpired } from '../../src/features/upkeep/service.ts'
 import { jobs } from '../../src/jobs/table.ts'
-import { apiKey, call, type Person, person, systemCtx, type TestApp, testApp } from '../support/app.ts'
+import { apiKey, call, type Person, person, systemCtx, type TestApp } from '../support/app.ts'
+import { ownApp } from './support.ts'
 import { newProject, newTask, newTeam, startOn, type Team } from './tasks-support.ts'
 
-/** Jobs run only where a test runs them. */
+/** Jobs run only where a test runs them, on a database of its own: another app of the process would run them too. */
 let t: TestApp
 let team: Team
 beforeAll(async () => {
-  t = await testApp({ background: 'off' })
+  t = await ownApp()
   await startOn(t)
   team = await newTeam()
 })
