@@ -3,7 +3,7 @@ import type { TaskComplete, TaskDetail, TaskPatch } from '../../../features/task
 import { changeLabels } from '../../../records/task-states.ts'
 import { activities, ok, okUndoable, tasks, writeOptions } from '../../api.ts'
 import { useSetStatusBar } from '../../components/status-bar.tsx'
-import { recordWrittenVersion } from '../../live/written-versions.ts'
+import { recordWrittenVersion, writeNext } from '../../live/written-versions.ts'
 import { isProblem } from '../../problem.ts'
 import { spokenKeys } from '../../shortcuts.ts'
 import { offerUndo } from '../../undo.ts'
@@ -58,9 +58,13 @@ export function useChangeTask(task: TaskDetail) {
   const { queryKey } = taskQuery(task.key)
   const set = useSetStatusBar()
   return useMutation({
-    // One after the other, each with the version that the one before returned: two quick changes are no conflict.
     scope: { id: task.id },
-    mutationFn: (patch: TaskPatch) => changeTask(task.id, patch, cache.getQueryData(queryKey)?.version ?? task.version),
+    mutationFn: (patch: TaskPatch) =>
+      writeNext(
+        task.id,
+        () => cache.getQueryData(queryKey)?.version ?? task.version,
+        (version) => changeTask(task.id, patch, version),
+      ),
     onMutate: async (patch) => {
       await cache.cancelQueries({ queryKey })
       const before = cache.getQueryData(queryKey)
@@ -73,7 +77,6 @@ export function useChangeTask(task: TaskDetail) {
       return { before }
     },
     onSuccess: ({ data: { version }, changeId }, patch) => {
-      recordWrittenVersion(task.id, version)
       cache.setQueryData(queryKey, (now) => now && { ...now, version })
       if (!changeId) return
       const title = words.changed(task.key, descriptions.get(patch))
@@ -107,9 +110,11 @@ export function useTaskAct(task: TaskDetail) {
     take: () => ok(one.patch({ assignee: 'me' }, writeOptions())),
   }
   const complete = async (how: TaskComplete) => {
-    const version = cache.getQueryData(taskQuery(task.key).queryKey)?.version ?? task.version
-    const { data, changeId } = await okUndoable(one.complete.post(how, writeOptions(version)))
-    recordWrittenVersion(task.id, data.version)
+    const { data, changeId } = await writeNext(
+      task.id,
+      () => cache.getQueryData(taskQuery(task.key).queryKey)?.version ?? task.version,
+      (version) => okUndoable(one.complete.post(how, writeOptions(version))),
+    )
     offerUndo(words.completed(task.key), changeId, { id: task.id, version: data.version })
   }
   return useMutation({

@@ -4,10 +4,10 @@ import type { ChangeProgress } from '../../../features/changes/schema.ts'
 import type { GroupedTasks, TaskGroups, TaskPage } from '../../../features/tasks/lists/list-schema.ts'
 import type { ChangedMany, ChangeMany } from '../../../features/tasks/many/many-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
-import { changes, newIdempotencyKey, ok, okUndoable, writeOptions } from '../../api.ts'
+import { changes, newIdempotencyKey, ok, okUndoable, tasks, writeOptions } from '../../api.ts'
 import { beginProgress, followChange, stopChange } from '../../change-progress.ts'
 import { toast } from '../../components/toasts.tsx'
-import { lastWrittenVersion, recordWrittenVersion } from '../../live/written-versions.ts'
+import { lastWrittenVersion, recordWrittenVersion, writeInTurn } from '../../live/written-versions.ts'
 import { isProblem } from '../../problem.ts'
 import { offerUndo } from '../../undo.ts'
 import { changeInGroups } from './list/group-queries.ts'
@@ -48,8 +48,36 @@ const MOST_AT_ONCE = 100
 
 const isLost = (error: unknown): boolean => isProblem(error) && (error.status === 0 || error.status >= 500)
 
-/** Makes one call. If no response came, it is repeated once: its key lets the server continue where it was. */
-async function send(some: Asked[], wanted: BatchChange, changeKey: string) {
+/** Makes one call, and once more for the tasks of which others changed something else meanwhile. */
+async function send(asked: Asked[], batch: Batch, changeKey: string) {
+  const { data, changeId } = await post(asked, batch.change, changeKey)
+  const { items } = data as ChangedMany
+  const met = items.filter(({ problem }) => problem?.code === 'version_mismatch')
+  const again = (await Promise.all(met.map(({ id }) => askAgain(id, batch)))).filter((one) => one !== undefined)
+  if (again.length === 0) return { items, changeId }
+  const second = await post(again, batch.change, changeKey)
+  const later = new Map((second.data as ChangedMany).items.map((item) => [item.id, item]))
+  return { items: items.map((item) => later.get(item.id) ?? item), changeId: changeId ?? second.changeId }
+}
+
+/** These fields of a change leave alone what others added. */
+const adding: ReadonlySet<string> = new Set(['addLabels', 'removeLabels', 'addBlockedBy', 'removeBlockedBy', 'comment'])
+
+/** Returns the task at its newest version; undefined if others changed one of the wanted fields. */
+async function askAgain(id: string, { items, change }: Batch): Promise<Asked | undefined> {
+  const shown = items.find((item) => item.id === id)
+  const now = await ok(tasks.tasks({ id }).get()).catch(() => undefined)
+  if (!shown || !now) return undefined
+  const textOf = (task: object, field: string): string | undefined => {
+    const value: unknown = Reflect.get(task, field)
+    return JSON.stringify(field === 'assignee' ? (value as TaskItem['assignee'])?.id : value)
+  }
+  const fields = Object.keys(change).filter((field) => !adding.has(field))
+  return fields.every((field) => textOf(shown, field) === textOf(now, field)) ? { id, ifMatch: now.version } : undefined
+}
+
+/** If no response came, the call is repeated once: its key lets the server continue where it was. */
+async function post(some: Asked[], wanted: BatchChange, changeKey: string) {
   const { headers } = writeOptions(undefined, newIdempotencyKey())
   const how = { headers: { ...headers, 'x-change-key': changeKey } }
   const call = () => okUndoable(changes.tasks.batch.post({ tasks: some, change: wanted }, how))
@@ -81,9 +109,8 @@ async function changeListed(batch: Batch, announce: Announce): Promise<BatchOutc
   for (let from = 0; from < total && !isStopped; from += MOST_AT_ONCE) {
     const some = asked.slice(from, from + MOST_AT_ONCE)
     try {
-      const answer = await send(some, batch.change, changeKey)
-      const { items } = answer.data as ChangedMany
-      changeId ??= answer.changeId
+      const { items, changeId: id } = await send(some, batch, changeKey)
+      changeId ??= id
       for (const { id, task, problem } of items) {
         if (task) recordWrittenVersion(id, task.version)
         if (task) changed.add(id)
@@ -139,7 +166,12 @@ export function useBatchChange(projectId: string, { announce, told }: Report) {
     // One after the other.
     scope: { id: `batch ${projectId}` },
     mutationFn: (batch: Batch) =>
-      batch.all ? changeMatching(batch.all, batch, announce) : changeListed(batch, announce),
+      batch.all
+        ? changeMatching(batch.all, batch, announce)
+        : writeInTurn(
+            batch.items.map(({ id }) => id),
+            () => changeListed(batch, announce),
+          ),
     onMutate: async ({ items, change: wanted }) => {
       await cache.cancelQueries({ queryKey })
       const before = cache.getQueriesData({ queryKey })

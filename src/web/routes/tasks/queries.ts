@@ -15,7 +15,7 @@ import type { Status } from '../../../records/task-states.ts'
 import { ok, okUndoable, tasks, views, writeOptions } from '../../api.ts'
 import { toast } from '../../components/toasts.tsx'
 import { useWrite } from '../../lib/data.ts'
-import { recordWrittenVersion } from '../../live/written-versions.ts'
+import { recordWrittenVersion, writeNext } from '../../live/written-versions.ts'
 import { rememberUndo } from '../../undo.ts'
 import { statusNames } from '../../words.ts'
 import { type BoardGroup, type CardMove, moveCard, replaceCard } from './moves.ts'
@@ -191,11 +191,13 @@ export function useMoveCard(
     scope: { id: `move ${projectId}` },
     mutationFn: ({ task, status, after }: CardMove) => {
       const patch: TaskPatch = { ...(status !== task.status && { status }), after: after?.key ?? null }
-      return okUndoable(tasks.tasks({ id: task.id }).patch(patch, writeOptions(versionOf(task))))
+      return writeNext(
+        task.id,
+        () => versionOf(task),
+        (version) => okUndoable(tasks.tasks({ id: task.id }).patch(patch, writeOptions(version))),
+      )
     },
     onSuccess: ({ data: { freed, blocked, ...answer }, changeId }, { task, status }) => {
-      const { id, version } = answer
-      recordWrittenVersion(id, version)
       cache.setQueryData(queryKey, (board) => board && replaceCard(board, answer))
       if (!isManualOrder(search) || freed.length + blocked.length > 0) isStale.current = true
       if (task.lease || answer.lease) void cache.invalidateQueries({ queryKey: ['at work'] })
