@@ -43,7 +43,7 @@ function browser(): Promise<Browser> {
 /** A browser of its own for one person. A machine may be so busy that the limits of Playwright are too short. */
 export async function newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
   const context = await (await browser()).newContext(options)
-  context.setDefaultTimeout(120_000)
+  context.setDefaultTimeout(60_000)
   return context
 }
 

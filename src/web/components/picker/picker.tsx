@@ -13,6 +13,7 @@ import {
   useRef,
 } from 'react'
 import { useStatusBarLeft } from '../status-bar.tsx'
+import { type EarlyKeys, useEarlyKeys } from './early-keys.ts'
 import { PickerHints, StatusBarHints } from './hints.tsx'
 import { OptionList } from './options.tsx'
 import { placePicker } from './placement.ts'
@@ -30,6 +31,8 @@ export interface PickerProps extends PickerStateOptions {
   placeholder?: string
   /** Shown if there are no options: that they are loading, or what went wrong. */
   nothing?: ReactNode
+  /** What was pressed before its script was loaded. */
+  early?: EarlyKeys
   /** Where the focus goes if the element that had it is gone. */
   onFocusLost?(): void
 }
@@ -42,6 +45,7 @@ export function Picker(props: PickerProps) {
   const state = usePickerState(props)
   const { text, shown, active } = state
   useFocus(field, onFocusLost)
+  useEarlyKeys(state, props.early)
   usePlace(popup, anchor)
   useOutsidePress(popup, onClose)
   useHints(subject, verb, state.hasDigits)

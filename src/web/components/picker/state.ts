@@ -48,7 +48,7 @@ export function usePickerState({
   }
   const hasDigits = !typesDigits && text === ''
   /** Returns whether the key was meant for the list. */
-  const press = (event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey'>): boolean => {
+  const press = (event: Pick<KeyboardEvent, 'key'> & Partial<KeyboardEvent>): boolean => {
     const { key } = event
     if (event.ctrlKey || event.metaKey || event.altKey) return false
     const digit = hasDigits && /^[1-9]$/.test(key) ? Number(key) : 0
@@ -67,6 +67,8 @@ export function usePickerState({
   }
   return { text, setText: type, shown, active, point: setWanted, choose, press, hasDigits }
 }
+
+export type PickerState = ReturnType<typeof usePickerState>
 
 /** Returns the place to which a key moves; undefined if it is no key of a list. */
 function nextPlace(key: string, from: number, count: number): number | undefined {

@@ -1,4 +1,5 @@
 import type { TaskItem } from '../../../../features/tasks/schema.ts'
+import type { EarlyKeys } from '../../../components/picker/early-keys.ts'
 import type { BatchChange } from '../batch.ts'
 
 export const pickerFields = ['status', 'priority', 'assignee', 'label', 'due', 'blockedBy', 'estimate'] as const
@@ -31,4 +32,6 @@ export interface FieldPickerProps {
   onChange(change: BatchChange, said: string): void
   onClose(): void
   onFocusLost?(): void
+  /** What was pressed before its script was loaded. */
+  early?: EarlyKeys
 }

@@ -1,5 +1,6 @@
 /** The picker of a field, loaded ahead: once its script is there, it opens with the key, without a pause. */
 import { type ComponentProps, Suspense, useState } from 'react'
+import { EarlyKeyField, type EarlyKeys } from '../../../components/picker/early-keys.ts'
 import { whenIdle } from '../../../lib/idle.ts'
 import { lazy } from '../../../lib/lazy.ts'
 import type FieldPicker from './field-picker.tsx'
@@ -20,9 +21,10 @@ export const loadPickerAhead = (): (() => void) => whenIdle(() => void load().ca
 export function LazyFieldPicker(props: ComponentProps<Loaded>) {
   // React's `lazy` waits for a promise even if the script is there.
   const [Picker] = useState(() => loaded ?? WaitingPicker)
+  const [early] = useState<EarlyKeys>({ text: '', enter: false })
   return (
-    <Suspense>
-      <Picker {...props} />
+    <Suspense fallback={<EarlyKeyField keys={early} onClose={props.onClose} />}>
+      <Picker {...props} early={early} />
     </Suspense>
   )
 }

@@ -4,6 +4,7 @@ import { type ReactNode, useState } from 'react'
 import type { Status } from '../../../../records/task-states.ts'
 import { ok, search } from '../../../api.ts'
 import { StatusGlyph } from '../../../components/glyphs.tsx'
+import { filterOptions } from '../../../components/picker/match.ts'
 import type { PickerOption } from '../../../components/picker/options.tsx'
 import { Picker, type PickerProps } from '../../../components/picker/picker.tsx'
 import { words } from './words.ts'
@@ -23,7 +24,10 @@ const foundQuery = (kind: 'task' | 'story', projectId: string | undefined, q: st
   })
 
 interface Props
-  extends Pick<PickerProps, 'anchor' | 'action' | 'subject' | 'verb' | 'toggles' | 'onClose' | 'onFocusLost'> {
+  extends Pick<
+    PickerProps,
+    'anchor' | 'action' | 'subject' | 'verb' | 'toggles' | 'onClose' | 'onFocusLost' | 'early'
+  > {
   kind: 'task' | 'story'
   /** Only those of this project. */
   projectId?: string
@@ -38,7 +42,7 @@ interface Props
 
 export default function RecordPicker({ kind, projectId, without, first = [], refusal, onChoose, ...picker }: Props) {
   const [text, setText] = useState('')
-  const { data = [], error, isPending } = useQuery(foundQuery(kind, projectId, text.trim()))
+  const { data = [], error, isPending, isPlaceholderData } = useQuery(foundQuery(kind, projectId, text.trim()))
   const found: PickerOption[] = data
     .filter(({ id, key }) => !without.includes(id) && !first.some(({ value }) => value === id || value === key))
     .map(({ id, key, title, status }) => ({
@@ -47,7 +51,9 @@ export default function RecordPicker({ kind, projectId, without, first = [], ref
       glyph: kind === 'task' && status ? <StatusGlyph status={status as Status} /> : undefined,
       refused: refusal?.(id),
     }))
-  const options = text.trim() === '' ? [...first, ...found] : found
+  // What was found for the text before may not fit what is typed now.
+  const fitting = isPlaceholderData ? filterOptions(found, text) : found
+  const options = text.trim() === '' ? [...first, ...fitting] : fitting
   const nothing: ReactNode = error ? error.message : isPending ? words.loading : words.noneFound
   return (
     <Picker
