@@ -83,6 +83,9 @@ test('the keys of a list change one task and then a selection; typed words filte
   const critical = option(ada, /^Critical/)
   await critical.waitFor()
   expect(await critical.getAttribute('aria-checked')).toBe('mixed')
+  // Another field of a task changes meanwhile, which is no conflict.
+  const meanwhile = () => call(ada, 'PATCH', `/api/tasks/${key}-3`, { title: 'Main mast' })
+  await ada.page.route('**/api/tasks/batch', (route) => meanwhile().then(() => route.continue()), { times: 1 })
   await keyboard.press('End')
   await keyboard.press('ArrowUp')
   await keyboard.press('ArrowUp')
