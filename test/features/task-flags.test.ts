@@ -20,6 +20,18 @@ const items = async (who: Person, projectId: string): Promise<Map<string, TaskIt
 const board = async (projectId: string, query: string) =>
   (await team.owner.fetch<TaskGroups>('GET', `/api/tasks?projectId=${projectId}&group=status&${query}`)).body.groups
 
+/** A workflow with one gate and one review. */
+const lookedAt = {
+  initial: 'open',
+  states: ['open', 'checked', 'closed'],
+  transitions: [
+    { from: 'open', to: 'checked', gate: 'seen' },
+    { from: 'checked', to: 'closed', by: 'approved' },
+    { from: 'checked', to: 'open', by: 'changes_requested' },
+  ],
+  gates: [{ name: 'seen', needs: [{ anyOf: ['links'], what: 'a link to what was seen' }] }],
+}
+
 describe('GET /api/tasks?with=', () => {
   test('adds flags for the caller, the progress of parts, and how many tasks wait', async () => {
     const project = await newProject(team.owner)
@@ -41,6 +53,49 @@ describe('GET /api/tasks?with=', () => {
     expect(mine.get('review')?.flags).toEqual(['waits_for_you'])
     const others = await items(team.owner, project.id)
     expect([others.get('asked')?.flags, others.get('review')?.flags]).toEqual([[], []])
+  })
+
+  test('flags tasks of a feature whose review requested changes, and tasks with a proposed decision', async () => {
+    const project = await newProject(team.owner, { settings: { workflow: lookedAt } })
+    const make = (title: string) => newTask(team.owner, project, { title, status: 'backlog' })
+    const [reworked, closed, undecided, decided, plain] = [
+      await make('reworked'),
+      await make('closed'),
+      await make('undecided'),
+      await make('decided'),
+      await make('plain'),
+    ]
+    const input = { title: 'Store', kind: 'feature', taskIds: [reworked.id, closed.id] }
+    const path = `/api/projects/${project.id}/features`
+    const { id } = (await team.owner.fetch<{ id: string }>('POST', path, input)).body
+    const submit = async (link: string) => {
+      const evidence = { summary: 'Seen', links: [link] }
+      expect((await team.owner.fetch('POST', `/api/features/${id}/advance`, { evidence })).status).toBe(200)
+    }
+    await submit('https://example.com/1')
+    await complete(team.owner, closed)
+    const decision = async (task: { id: string }, status: string) => {
+      const input = { title: 'Which store?', decision: 'Blocks', projectId: project.id, status }
+      const { body } = await team.owner.fetch<{ id: string }>('POST', '/api/decisions', input)
+      const link = { fromType: 'decision', fromId: body.id, toType: 'task', toId: task.id }
+      expect((await team.owner.fetch('POST', '/api/links', link)).status).toBe(201)
+      return body.id
+    }
+    const proposed = await decision(undecided, 'proposed')
+    await decision(decided, 'accepted')
+    const flags = async (who: Person) => {
+      const found = await items(who, project.id)
+      return [reworked, closed, undecided, decided, plain].map(({ title }) => found.get(title)?.flags)
+    }
+    expect(await flags(team.member)).toEqual([[], [], ['needs_decision'], [], []])
+    await team.member.fetch('POST', `/api/features/${id}/reviews`, { verdict: 'changes_requested' })
+    expect(await flags(team.member)).toEqual([['changes_asked'], [], ['needs_decision'], [], []])
+    const grouped = (await board(project.id, 'with=flags')).flatMap((group) => group.items)
+    expect(grouped.find(({ id }) => id === reworked.id)?.flags).toEqual(['changes_asked'])
+    // Submitted again and decided, nothing is left.
+    await submit('https://example.com/2')
+    await team.owner.fetch('PATCH', `/api/decisions/${proposed}`, { status: 'accepted' })
+    expect(await flags(team.member)).toEqual([[], [], [], [], []])
   })
 
   test('adds nothing that was not asked for', async () => {

@@ -4,6 +4,7 @@ import * as events from './events.ts'
 import { decisionRecord } from './record.ts'
 import { decisionRoutes } from './routes.ts'
 import { discussionSync } from './sync.ts'
+import { flagProposedDecisions } from './task-hooks.ts'
 import { decisionTools } from './tools.ts'
 
 export const decisions: Feature = {
@@ -12,5 +13,5 @@ export const decisions: Feature = {
   tools: decisionTools,
   records: [decisionRecord],
   synced: [discussionSync],
-  hooks: [removeDecisionAuthor],
+  hooks: [removeDecisionAuthor, flagProposedDecisions],
 }

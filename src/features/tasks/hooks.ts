@@ -1,10 +1,16 @@
 import { hook } from '../../hooks.ts'
 import type { Status } from '../../records/task-states.ts'
 import type { TaskCheckpoint } from './leases/checkpoint-schema.ts'
-import type { Task, TaskDetail } from './schema.ts'
+import type { TaskFlag } from './lists/extras-schema.ts'
+import type { Task, TaskDetail, TaskItem } from './schema.ts'
 
 /** Returns the parts of a task's detail that upper features provide, as far as the caller may see them. */
 export const taskParts = hook<{ task: Task }, Partial<Pick<TaskDetail, 'features'>>>('tasks.parts')
+
+/** Returns which of these open tasks have a flag that an upper feature knows, as far as the caller may see the reason. */
+export const flaggedTasks = hook<{ tasks: readonly TaskItem[] }, { flag: TaskFlag; ids: readonly string[] }>(
+  'tasks.flagged',
+)
 
 /** Attaches files that the caller uploaded before the task existed. */
 export const filesNamed = hook<{ task: Task; files: readonly string[] }>('tasks.filesNamed')

@@ -4,7 +4,7 @@ import * as events from './events.ts'
 import { countFeatures } from './project-hooks.ts'
 import { featureRecord } from './record.ts'
 import { workflowRoutes } from './routes.ts'
-import { featuresOfTask } from './task-hooks.ts'
+import { featuresOfTask, flagChangesAsked } from './task-hooks.ts'
 import { workflowTools } from './tools.ts'
 
 export const workflow: Feature = {
@@ -12,5 +12,5 @@ export const workflow: Feature = {
   routes: workflowRoutes,
   tools: workflowTools,
   records: [featureRecord],
-  hooks: [removeUserFromFeatures, countFeatures, featuresOfTask],
+  hooks: [removeUserFromFeatures, countFeatures, featuresOfTask, flagChangesAsked],
 }

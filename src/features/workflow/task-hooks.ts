@@ -1,11 +1,12 @@
 import { isNull, sql } from 'drizzle-orm'
 import { anyRights, rightsOf } from '../../auth/rights.ts'
-import { and } from '../../db/conditions.ts'
+import { anyOf, idList } from '../../db/columns.ts'
+import { and, or } from '../../db/conditions.ts'
 import { prepare } from '../../db/session.ts'
 import { mayRead } from '../../records/readable.ts'
 import { inVisibleProject } from '../projects/visible.ts'
-import { taskParts } from '../tasks/hooks.ts'
-import { features } from './table.ts'
+import { flaggedTasks, taskParts } from '../tasks/hooks.ts'
+import { featureEvidence, featureReviews, features } from './table.ts'
 
 const select = prepare((db) =>
   db
@@ -28,4 +29,35 @@ export const featuresOfTask = taskParts.handle(async (ctx, { task }) => {
   if (!mayRead(ctx, 'feature')) return {}
   const { id: taskId, projectId } = task
   return { features: await select(ctx.db, { taskId, projectId, ...rightsOf(ctx.actor) }) }
+})
+
+/** SQL condition: the last review of the feature requested changes, and no evidence was submitted since. */
+const isReviewUnanswered = sql`exists (select from ${featureReviews} r
+  where r.feature_id = ${features.id} and r.verdict = 'changes_requested'
+    and not exists (select from ${featureReviews} l where l.feature_id = r.feature_id and l.id > r.id)
+    and not exists (select from ${featureEvidence} e
+      where e.feature_id = r.feature_id and e.id > r.id and e.reopened_at is null))`
+
+/** SQL condition: evidence of the feature was found to be missing, and none took its place. */
+const isEvidenceMissing = sql`exists (select from ${featureEvidence} e
+  where e.feature_id = ${features.id} and e.level = 'missing'
+    and not exists (select from ${featureEvidence} l
+      where l.feature_id = e.feature_id and l.gate = e.gate and l.id > e.id and l.reopened_at is null))`
+
+/** The tasks of features whose review or evidence asks for changes. */
+export const flagChangesAsked = flaggedTasks.handle(async (ctx, { tasks }) => {
+  if (!mayRead(ctx, 'feature')) return { flag: 'changes_asked', ids: [] }
+  const projectIds = idList([...new Set(tasks.map(({ projectId }) => projectId))])
+  const rows = await ctx.db
+    .select({ taskIds: features.taskIds })
+    .from(features)
+    .where(
+      and(
+        anyOf(features.projectId, projectIds),
+        isNull(features.deletedAt),
+        inVisibleProject(features.projectId, rightsOf(ctx.actor)),
+        or(isReviewUnanswered, isEvidenceMissing),
+      ),
+    )
+  return { flag: 'changes_asked', ids: rows.flatMap(({ taskIds }) => taskIds) }
 })

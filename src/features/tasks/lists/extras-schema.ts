@@ -1,6 +1,7 @@
 import { array, int, noExample, nullable, object, oneOf, optional } from '../../../schema.ts'
 
-const taskFlags = ['asks_you', 'waits_for_you', 'stalled', 'ready'] as const
+/** In the order in which a task shows them. */
+export const taskFlags = ['asks_you', 'waits_for_you', 'changes_asked', 'stalled', 'needs_decision', 'ready'] as const
 export type TaskFlag = (typeof taskFlags)[number]
 
 /** What a list adds to each task on request. */

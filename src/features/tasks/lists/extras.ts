@@ -2,13 +2,15 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../../action.ts'
 import { NO_USER_ID } from '../../../auth/actor.ts'
 import { anyOf, idList } from '../../../db/columns.ts'
+import { isClosed } from '../../../records/task-states.ts'
 import { splitList } from '../../../schema.ts'
 import { notifications } from '../../notifications/table.ts'
+import { flaggedTasks } from '../hooks.ts'
 import { isReadyTask } from '../leases/pick-order.ts'
 import { isStalled } from '../leases/stalled.ts'
 import type { TaskItem } from '../schema.ts'
 import { tasks } from '../table.ts'
-import type { TaskFlag } from './extras-schema.ts'
+import { type TaskFlag, taskFlags } from './extras-schema.ts'
 
 /** How many flags a task shows. */
 const MOST_FLAGS = 2
@@ -18,7 +20,7 @@ const hasNotice = (userId: string, reasons: readonly string[]): SQL =>
   sql`exists (select from ${notifications} n where n.record_id = ${tasks.id} and n.user_id = ${userId}::uuid
     and n.inbox and n.done_at is null and n.reason = any(${`{${reasons.join(',')}}`}::text[]))`
 
-/** THE RULE which flags a task has for the caller, in the order in which they are shown. */
+/** THE RULE which flags a task has for the caller. Upper features add theirs by the hook `flaggedTasks`. */
 const flagsOf = ({ actor, now }: Ctx): [TaskFlag, SQL | undefined][] => {
   const userId = actor.userId ?? NO_USER_ID
   const isOpen = sql`${tasks.status} not in ('done', 'cancelled')`
@@ -32,6 +34,17 @@ const flagsOf = ({ actor, now }: Ctx): [TaskFlag, SQL | undefined][] => {
     ['stalled', isStalled(now)],
     ['ready', isReadyTask(now)],
   ]
+}
+
+/** Returns the flags that upper features know: one query for each of them, whatever the number of tasks. */
+async function addedFlags(ctx: Ctx, items: readonly TaskItem[]): Promise<Map<string, Set<TaskFlag>>> {
+  const flags = new Map<string, Set<TaskFlag>>()
+  const open = items.filter(({ status }) => !isClosed(status))
+  if (open.length === 0) return flags
+  for (const { id } of open) flags.set(id, new Set())
+  for (const { flag, ids } of await flaggedTasks.call(ctx, { tasks: open }))
+    for (const id of ids) flags.get(id)?.add(flag)
+  return flags
 }
 
 /** Adds to the items what the caller asked for: flags, the progress of parts, how many tasks each one frees. */
@@ -54,12 +67,17 @@ export async function withExtras(ctx: Ctx, items: readonly TaskItem[], list: str
     .from(tasks)
     .where(anyOf(tasks.id, ids))
   const found = new Map(rows.map((row) => [row.id, row]))
+  const added = wanted.has('flags') ? await addedFlags(ctx, items) : undefined
+  const shownFlags = (id: string) => {
+    const all = new Set([...splitList<TaskFlag>(found.get(id)?.flags), ...(added?.get(id) ?? [])])
+    return taskFlags.filter((flag) => all.has(flag)).slice(0, MOST_FLAGS)
+  }
   return items.map((item) => {
     const row = found.get(item.id)
     const [done = 0, total = 0] = (row?.parts ?? '').split(',').map(Number)
     return {
       ...item,
-      ...(wanted.has('flags') && { flags: splitList<TaskFlag>(row?.flags).slice(0, MOST_FLAGS) }),
+      ...(wanted.has('flags') && { flags: shownFlags(item.id) }),
       ...(wanted.has('parts') && { parts: total > 0 ? { done, total } : null }),
       ...(wanted.has('frees') && { freesCount: row?.frees ?? 0 }),
     }

@@ -50,9 +50,17 @@ export const listGroups = read(
       const name = value === null ? undefined : (names?.get(value) ?? partyName(by, found.items[0]))
       return { value, ...(name && { name }), ...(ready && { ready: ready.get(value) ?? 0 }), ...found }
     })
-    return { groups: await Promise.all(groups), ...(total !== undefined && { total }) }
+    const loaded = await Promise.all(groups)
+    return { groups: await withExtrasInGroups(ctx, loaded, query.with), ...(total !== undefined && { total }) }
   },
 )
+
+/** Adds the extras of all groups together, because each group would need the same queries. */
+async function withExtrasInGroups(ctx: Ctx, groups: readonly TaskGroup[], list: string | undefined) {
+  const all = groups.flatMap((group) => group.items)
+  const rest = await withExtras(ctx, all, list)
+  return groups.map((group) => ({ ...group, items: rest.splice(0, group.items.length) }))
+}
 
 const isWanted = ({ in: wanted }: GroupQuery, { value }: GroupCount): boolean =>
   wanted === undefined || (value ?? '') === wanted
@@ -69,8 +77,7 @@ async function loadGroup(ctx: Ctx, query: GroupQuery, { value, n }: GroupCount, 
     .limit(page.limit)
   const found = page.page(rows.map((row) => toItem(row, ctx.now)))
   const total = isRecent ? await ctx.db.$count(withProject, and(...inGroup)) : n
-  const items = await withExtras(ctx, found.items, query.with)
-  return { ...found, items, total, ...(isRecent && { older: n - total }) }
+  return { ...found, total, ...(isRecent && { older: n - total }) }
 }
 
 /** What was done last comes first. */
