@@ -247,10 +247,12 @@ export const recordFields = {
   version: int({ min: 1, example: 1 }),
 }
 
-const permission = Type.Union([
-  Type.Literal(true),
-  object({ code: oneOf(Object.keys(codes) as ErrorCode[]), detail: Type.String({ examples: ['It is archived.'] }) }),
-])
+/** Why the reader of a record may not do something with it. */
+export const refusalFields = {
+  code: oneOf(Object.keys(codes) as ErrorCode[]),
+  detail: Type.String({ examples: ['It is archived.'] }),
+}
+const permission = Type.Union([Type.Literal(true), object(refusalFields)])
 /** What the reader of a record may do with it, by action name: `true`, or the refusal they would get. */
 export const permissions = <const A extends readonly string[]>(actions: A) =>
   object(Object.fromEntries(actions.map((action) => [action, permission])) as Record<A[number], typeof permission>, {

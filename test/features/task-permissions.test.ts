@@ -103,10 +103,42 @@ test('`can` refuses to complete or claim a blocked task, and to claim a closed o
   const second = await newTask(team.owner, team.project, { blockedBy: [first.id] })
   const waiting = (await get(team.member, second)).body.can
   expect(codesOf(waiting)).toEqual({ ...everything, complete: 'conflict.blocked', claim: 'conflict.blocked' })
-  expect(waiting.complete).toEqual(refusedWith(await complete(team.member, second)))
+  expect(waiting.complete).toMatchObject(refusedWith(await complete(team.member, second)))
   await complete(team.member, first)
   expect((await get(team.member, second)).body.can).toEqual(everything)
   expect(codesOf((await get(team.member, first)).body.can)).toEqual({ ...everything, claim: 'conflict' })
+})
+
+test('`can` of a blocked task names the blockers, who works on them, and the ways out', async () => {
+  const [held, free, done] = [
+    await newTask(team.owner, team.project, { assignee: team.owner.userId }),
+    await newTask(team.owner, team.project, { assignee: team.owner.userId }),
+    await newTask(team.owner, team.project),
+  ]
+  const { key } = await newTask(team.owner, team.project, { blockedBy: [held.id, free.id, done.id] })
+  await complete(team.member, done)
+  await claim(team.member, held)
+  const { can } = (await get(team.other, { id: key })).body
+  const owner = { type: 'user', id: team.owner.userId }
+  expect(can.complete).toMatchObject({
+    code: 'conflict.blocked',
+    by: [
+      { key: held.key, title: held.title, holder: { type: 'user', id: team.member.userId } },
+      { key: free.key, title: free.title, holder: null, heldSince: null, assignee: owner },
+    ],
+    next: [
+      { command: `tutti tasks complete ${held.key}`, page: `/tasks/${held.key}` },
+      { command: `tutti tasks complete ${free.key}` },
+      { route: `PATCH /api/tasks/${key}`, command: `tutti tasks unblock ${key} ${held.key}` },
+      { command: `tutti tasks unblock ${key} ${free.key}` },
+    ],
+  })
+  const { by = [] } = can.complete as Exclude<Can['complete'], true>
+  expect(Date.parse(by[0]?.heldSince ?? '')).toBeGreaterThan(0)
+  expect(can.claim).toMatchObject({ by })
+  await release(team.member, held)
+  const after = (await get(team.other, { id: key })).body.can.complete as Exclude<Can['complete'], true>
+  expect(after.by?.map(({ holder }) => holder)).toEqual([null, null])
 })
 
 test('`can` is returned by the nested route too, and never over MCP', async () => {

@@ -15,7 +15,7 @@ export const getDetail = read('tasks.detail', member('tasks:read'), (ctx, { ref 
 
 /** Permissions are computed when they are read: tools do not show them. */
 export async function detailOf(ctx: Ctx, ref: string): Promise<TaskDetail> {
-  const { found, near } = await findInFull(ctx, ref)
+  const { found, near, blockers } = await findInFull(ctx, ref)
   const { task, project } = found
   // The two do not depend on each other, so both run at once.
   const [given, links] = await Promise.all([taskParts.call(ctx, { task }), linkedRecords(ctx, task)])
@@ -34,7 +34,7 @@ export async function detailOf(ctx: Ctx, ref: string): Promise<TaskDetail> {
     })),
     links,
     get can() {
-      return taskPermissions(ctx, found)
+      return taskPermissions(ctx, found, blockers)
     },
   }
 }

@@ -22,6 +22,7 @@ export function toParty(type: UserOrAgent['type'], id: string | null, json: stri
 }
 
 export const assigneeParty = partyOf(sql`${tasks.assigneeType}`, sql`${tasks.assigneeId}`)
+export const leaseParty = partyOf(sql`${tasks.leaseType}`, sql`${tasks.leaseHolderId}`, sql`${tasks.leaseForId}`)
 /** The assignee of a task, for list items. */
 export const assigneeOfItem: SQL = sql`case when ${assigneeParty} is not null
   then json_build_array(${tasks.assigneeType}, ${tasks.assigneeId}, ${assigneeParty})::text end`.mapWith(

@@ -16,10 +16,11 @@ import { gatedStatuses, isClosed, type Status } from '../../records/task-states.
 import { fullName } from '../../records/user-or-agent.ts'
 import { openProjectRefusal } from '../projects/refusals.ts'
 import { acceptanceRefusal } from './acceptance/acceptance.ts'
+import type { Blockable, Blocker } from './dependencies/blocker-schema.ts'
 import type { TaskCheckpoint } from './leases/checkpoint-schema.ts'
 import { callingWorker, holdsLease, isFromThere, isInSession, isLeftBehind, type Worker } from './leases/workers.ts'
 import { type FoundTask, findWithProject, HIDDEN, keysInWords } from './rows.ts'
-import type { Lease, Task, TaskAction, TaskComplete, TaskItem } from './schema.ts'
+import type { Lease, Task, TaskAction, TaskComplete, TaskDetail, TaskItem } from './schema.ts'
 
 export const taskWriteRule = member('tasks:write')
 /** Only a person can confirm that they checked evidence, so it needs a browser, where no agent can sign in. */
@@ -51,13 +52,18 @@ export const refusals = {
 } satisfies Record<TaskAction, (ctx: Ctx, found: FoundTask) => Refusal | undefined>
 
 /** Returns what the caller may do with a task, for surfaces that offer actions. */
-export const taskPermissions = (ctx: Ctx, found: FoundTask): Record<TaskAction, Permission> => {
+export const taskPermissions = (ctx: Ctx, found: FoundTask, blockers: readonly Blocker[] = []): TaskDetail['can'] => {
   const ask = (action: TaskAction, rule: Rule = taskWriteRule): Permission =>
     permissionOf(ruleRefusal(ctx.actor, rule, `tasks.${action}`, ctx.app.clock) ?? refusals[action](ctx, found))
+  const update = ask('update')
+  const withBlockers = (may: Permission): Blockable =>
+    may === true || may.code !== 'conflict.blocked'
+      ? may
+      : { ...may, by: [...blockers], next: waysToUnblock(found.task, blockers, update === true) }
   return {
-    update: ask('update'),
-    complete: ask('complete'),
-    claim: ask('claim'),
+    update,
+    complete: withBlockers(ask('complete')),
+    claim: withBlockers(ask('claim')),
     release: ask('release'),
     comment: ask('comment'),
     relate: ask('relate'),
@@ -65,6 +71,21 @@ export const taskPermissions = (ctx: Ctx, found: FoundTask): Record<TaskAction, 
     verify: ask('verify', taskVerifyRule),
   }
 }
+
+/** A blocker is completed, or the task no longer waits for it. */
+const waysToUnblock = ({ key }: Task, blockers: readonly Blocker[], mayUpdate: boolean): WayOut[] => [
+  ...blockers.map((blocker) => ({
+    tool: 'complete_task',
+    route: `POST /api/tasks/${blocker.key}/complete`,
+    command: `tutti tasks complete ${blocker.key}`,
+    page: `/tasks/${blocker.key}`,
+  })),
+  ...(mayUpdate ? blockers : []).map((blocker) => ({
+    tool: 'update_task',
+    route: `PATCH /api/tasks/${key}`,
+    command: `tutti tasks unblock ${key} ${blocker.key}`,
+  })),
+]
 
 /** Returns where the last session on the task stopped, if the caller may change the task. */
 export const checkpointFor = (ctx: Ctx, { project, lastCheckpoint }: FoundTask): TaskCheckpoint | null =>

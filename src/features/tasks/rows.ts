@@ -12,7 +12,7 @@ import { projects as projectTable } from '../projects/table.ts'
 import { type AcceptanceRule, DEFAULT_ACCEPTANCE } from '../projects/workflow/workflow-settings.ts'
 import type { TaskCheckpoint } from './leases/checkpoint-schema.ts'
 import { type LeaseFacts, leaseColumns } from './leases/lease-columns.ts'
-import { assigneeParty, partyOf, toParty } from './parties.ts'
+import { assigneeParty, leaseParty, toParty } from './parties.ts'
 import type { Acceptance, Lease, Task, TaskItem } from './schema.ts'
 import { taskDependencies, tasks } from './table.ts'
 import { taskNotFound } from './task-not-found.ts'
@@ -81,7 +81,7 @@ const taskItemColumns = (rights: Rights) => ({
   blockers: openBlockers(rights),
   leaseType: tasks.leaseType,
   leaseHolderId: tasks.leaseHolderId,
-  leaseParty: partyOf(sql`${tasks.leaseType}`, sql`${tasks.leaseHolderId}`, sql`${tasks.leaseForId}`),
+  leaseParty,
   leaseSessionId: tasks.leaseSessionId,
   leaseWhy: tasks.leaseWhy,
   leaseSince: tasks.leaseSince,

@@ -25,11 +25,11 @@ import {
 import { LinkedRecord } from '../links/schema.ts'
 import { Evidence } from '../projects/workflow/workflow-schema.ts'
 import { itemTitle } from '../stories/schema.ts'
+import { withBlockers } from './dependencies/blocker-schema.ts'
 import { TaskCheckpoint } from './leases/checkpoint-schema.ts'
 import { taskExtras } from './lists/extras-schema.ts'
 
 export const kinds = ['blocks', 'relates', 'discovered_from', 'duplicates'] as const
-
 export const Acceptance = object({ text: title(500, { example: 'A second process is refused' }), done: bool() })
 export type Acceptance = Static<typeof Acceptance>
 
@@ -167,7 +167,7 @@ export const TaskDetail = object({
   lastCheckpoint: Type.Union([Type.Null(), TaskCheckpoint]),
   comments: Type.Array(Comment, { description: 'The last 20, oldest first' }),
   evidence: Type.Array(TaskEvidence, { description: 'Evidence that it is done: the last 20, oldest first' }),
-  can: permissions(taskActions),
+  can: withBlockers(permissions(taskActions)),
 })
 export type TaskDetail = Static<typeof TaskDetail>
 

@@ -5,13 +5,18 @@ import { toIso } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { prepare } from '../../db/session.ts'
 import { isId } from '../../records/reference.ts'
+import type { UserOrAgent } from '../../records/user-or-agent.ts'
 import { projects } from '../projects/table.ts'
 import { epics, stories } from '../stories/table.ts'
+import type { Blocker } from './dependencies/blocker-schema.ts'
+import { assigneeParty, leaseParty, toParty } from './parties.ts'
 import { type FoundTask, findWithProject, foundColumns, toFound, visibleTo } from './rows.ts'
 import type { Comment, Related, TaskDetail, TaskEvidence, WaitsFor } from './schema.ts'
 import { taskComments, taskDependencies, taskEvidence, tasks } from './table.ts'
 
 const id = sql.placeholder('id')
+/** How many blockers a refusal names. */
+const MOST_BLOCKERS = 20
 const nameColumns = sql`${tasks.id}, ${projects.key} || '-' || ${tasks.number} as key, ${tasks.title}, ${tasks.status}`
 const inProject = sql`join ${projects} on ${projects.id} = ${tasks.projectId}`
 /** Completion notes, cut. get_task returns the whole text. */
@@ -21,9 +26,17 @@ const notes = sql`case when ${tasks.status} = 'done' then left(${tasks.completio
 const asList = (rows: SQL): SQL<string> =>
   sql<string>`coalesce((select json_agg(r) from (${rows}) r), '[]'::json)::text`
 
+/** SQL for who works on an open blocker of the task, as JSON; null for other relations. */
+const blockerWorkers = sql`case when d.task_id = ${id} and d.kind = 'blocks'
+    and ${tasks.status} not in ('done', 'cancelled') then json_build_object(
+  'assignee', json_build_array(${tasks.assigneeType}, ${tasks.assigneeId}, ${assigneeParty}),
+  'holder', json_build_array(${tasks.leaseType}, ${tasks.leaseHolderId}, ${leaseParty}),
+  'since', ${tasks.leaseSince}::text, 'until', ${tasks.leaseExpiresAt}::text) end`
+
 /** Relations, parts, comments and evidence of a task in one statement: with few rows, each further query costs more. */
 const surroundings = {
-  ties: asList(sql`select d.task_id = ${id} as ahead, d.kind, ${nameColumns}, ${notes} as "completionNotes"
+  ties: asList(sql`select d.task_id = ${id} as ahead, d.kind, ${nameColumns}, ${notes} as "completionNotes",
+      ${blockerWorkers} as workers
     from ${taskDependencies} d
     join ${tasks} on ${tasks.id} = case when d.task_id = ${id} then d.blocked_by_id else d.task_id end ${inProject}
     where (d.task_id = ${id} or d.blocked_by_id = ${id}) and ${visibleTo(anyRights)}
@@ -65,33 +78,61 @@ type TaskSurroundings = TaskPlace &
 const oldestFirst = <T extends { createdAt: string }>(newestFirst: T[]): T[] =>
   newestFirst.reverse().map((one) => ({ ...one, createdAt: toIso(one.createdAt) }))
 
+interface Surroundings {
+  near: TaskSurroundings
+  /** The open tasks that it waits for. */
+  blockers: readonly Blocker[]
+}
+
 /** Returns a task's relations and parts that the caller sees, its last comments and its evidence. */
-async function findSurroundings(ctx: Ctx, taskId: string): Promise<TaskSurroundings> {
+async function findSurroundings(ctx: Ctx, taskId: string): Promise<Surroundings> {
   const [found] = await selectSurroundings(ctx.db, { id: taskId, ...rightsOf(ctx.actor) })
   if (!found) throw new Error('a select without a table gave no row')
-  return toSurroundings(found)
+  return toSurroundings(found, ctx.now)
 }
 
 /** Finds a task together with its surroundings: by its id in one statement. */
-export async function findInFull(ctx: Ctx, ref: string): Promise<{ found: FoundTask; near: TaskSurroundings }> {
+export async function findInFull(ctx: Ctx, ref: string): Promise<{ found: FoundTask } & Surroundings> {
   const [row] = isId(ref)
     ? await selectTaskInFull(ctx.db, { id: ref.trim().toLowerCase(), ...rightsOf(ctx.actor) })
     : []
   if (row) {
     const { near, ...found } = row
-    return { found: toFound(found, ctx.now), near: toSurroundings(near) }
+    return { found: toFound(found, ctx.now), ...toSurroundings(near, ctx.now) }
   }
   // For another reference, or to explain why no task has this id.
   const found = await findWithProject(ctx, ref)
-  return { found, near: await findSurroundings(ctx, found.task.id) }
+  return { found, ...(await findSurroundings(ctx, found.task.id)) }
 }
 
-function toSurroundings(found: Awaited<ReturnType<typeof selectSurroundings>>[number]): TaskSurroundings {
-  const ties = JSON.parse(found.ties) as (WaitsFor & { ahead: boolean })[]
-  const those = (passes: (tie: (typeof ties)[number]) => boolean): Related[] =>
-    ties.filter(passes).map(({ ahead: _, completionNotes: __, ...tie }) => tie)
-  return {
-    waitsFor: ties.filter(({ kind, ahead }) => kind === 'blocks' && ahead).map(({ ahead: _, ...tie }) => tie),
+type PartyFacts = [UserOrAgent['type'] | null, string | null, string | null]
+interface Tie extends WaitsFor {
+  ahead: boolean
+  workers: { assignee: PartyFacts; holder: PartyFacts; since: string | null; until: string | null } | null
+}
+
+const partyIn = ([type, id, json]: PartyFacts): UserOrAgent | null => (type && json ? toParty(type, id, json) : null)
+
+const toBlockers = (ties: readonly Tie[], now: string): Blocker[] =>
+  ties
+    .filter(({ workers }) => workers)
+    .slice(0, MOST_BLOCKERS)
+    .flatMap(({ key, title, workers }) => {
+      if (!workers) return []
+      const { since, until } = workers
+      const isHeld = until !== null && toIso(until) > now
+      const held = isHeld ? { holder: partyIn(workers.holder), heldSince: since && toIso(since) } : undefined
+      return [{ key, title, assignee: partyIn(workers.assignee), ...(held ?? { holder: null, heldSince: null }) }]
+    })
+
+function toSurroundings(found: Awaited<ReturnType<typeof selectSurroundings>>[number], now: string): Surroundings {
+  const ties = JSON.parse(found.ties) as Tie[]
+  const those = (passes: (tie: Tie) => boolean): Related[] =>
+    ties.filter(passes).map(({ ahead: _, workers: __, completionNotes: ___, ...tie }) => tie)
+  const near = {
+    waitsFor: ties
+      .filter(({ kind, ahead }) => kind === 'blocks' && ahead)
+      .map(({ ahead: _, workers: __, ...tie }) => tie),
     frees: those(({ kind, ahead }) => kind === 'blocks' && !ahead),
     related: those(({ kind }) => kind !== 'blocks'),
     subtasks: JSON.parse(found.parts) as TaskSurroundings['subtasks'],
@@ -102,4 +143,5 @@ function toSurroundings(found: Awaited<ReturnType<typeof selectSurroundings>>[nu
     evidence: oldestFirst(JSON.parse(found.evidence) as TaskEvidence[]),
     ...(JSON.parse(found.place ?? '{"story":null,"epic":null,"parent":null}') as TaskPlace),
   }
+  return { near, blockers: toBlockers(ties, now) }
 }
