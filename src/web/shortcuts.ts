@@ -1,12 +1,13 @@
 /**
- * The registry of commands, which run by keyboard shortcut or from the palette. A shortcut of the page shadows the same
- * one of a list, and a global one shadows both. The `?` dialog lists the commands that are active.
+ * The registry of commands, which run by keyboard shortcut or from the palette. A shortcut of a list shadows the same
+ * one of the panel beside it, one of the page shadows both, and a global one shadows all. The `?` dialog lists the
+ * commands that are active.
  */
 import { useEffect, useRef } from 'react'
 import { type KeybindingPress, matchKeybindingPress, parseKeybinding } from 'tinykeys'
 import { createStore } from './lib/store.ts'
 
-type Scope = 'global' | 'list' | 'page' | 'selection'
+type Scope = 'global' | 'list' | 'page' | 'panel' | 'selection'
 
 export interface Command {
   /** As tinykeys writes them: `c`, `g i`, `$mod+k`, `[Shift]+?`. Without keys the command is in the palette only. */
@@ -37,7 +38,7 @@ function registerCommands(commands: readonly Command[]): () => void {
   return () => registeredCommands.set(registeredCommands.get().filter((command) => !commands.includes(command)))
 }
 
-const rank: Record<Scope, number> = { list: 0, selection: 1, page: 2, global: 3 }
+const rank: Record<Scope, number> = { panel: 0, list: 1, selection: 2, page: 3, global: 4 }
 const rankOf = ({ scope = 'page' }: Command): number => rank[scope]
 
 /** Returns the active commands. Of several with the same keys, the highest scope wins, then the newest. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { TaskDetail } from '../../src/features/tasks/schema.ts'
-import { person, sharedApp } from '../support/app.ts'
+import { member, person, sharedApp } from '../support/app.ts'
+import { until } from '../support/until.ts'
 import { axe } from './axe.ts'
 import { call, isLive, newProject, newTask, signedIn } from './support.ts'
 
@@ -40,6 +41,68 @@ test('a completion lists open criteria and subtasks first, and Ctrl+Z undoes it 
   expect(await read(made.key)).toMatchObject({ status: 'todo', acceptance: [{ done: false }, { done: false }] })
   expect(await read(waiting.key)).toMatchObject({ status: 'blocked' })
   await ada.button('Complete').waitFor()
+  await ada.leave()
+}, 300_000)
+
+test('Shift+C completes the task with the focus on a list and a board, or the one that is open', async () => {
+  const boss = await person(t)
+  const ben = await member(t, boss, 'member')
+  const ada = await signedIn(t, boss.email)
+  const { slug } = await newProject(ada)
+  const [plain, held, unmet] = [
+    await newTask(ada, slug, { title: 'Cache pages' }),
+    await newTask(ada, slug, { title: 'Read offline' }),
+    await newTask(ada, slug, { title: 'Announce it', acceptance: ['It opens'] }),
+  ]
+  const blocked = await newTask(ada, slug, { title: 'Sell it', blockedBy: [unmet.key] })
+  expect((await ben.fetch('POST', `/api/tasks/${held.key}/claim`, {})).status).toBe(200)
+  const statusOf = async (key: string) => (await call<TaskDetail>(ada, 'GET', `/api/tasks/${key}`)).status
+  const popup = (key: string) => ada.page.getByRole('dialog', { name: `Complete ${key}` })
+  const task = ({ id }: { id: string }) => ada.page.locator(`[data-task="${id}"]`)
+  const { keyboard } = ada.page
+
+  await ada.goto(`/projects/${slug}/tasks?view=list&group=none`)
+  await task(plain).focus()
+  await keyboard.press('Shift+C')
+  await ada.see(`${plain.key} is done`)
+  expect(await statusOf(plain.key)).toBe('done')
+  await keyboard.press('Control+z')
+  await ada.see(`Undone: ${plain.key} is done`)
+  expect(await statusOf(plain.key)).toBe('todo')
+  await task(blocked).focus()
+  await keyboard.press('Shift+C')
+  await ada.see(`${blocked.key} was not completed`)
+
+  // Another worker holds it, so that the reader is asked first.
+  await ada.goto(`/projects/${slug}/tasks`)
+  await task(held).focus()
+  await keyboard.press('Shift+C')
+  await popup(held.key)
+    .getByText(/has held it for/)
+    .waitFor()
+  await popup(held.key)
+    .getByText(/ends the claim of/)
+    .waitFor()
+  expect(await axe(ada.page)).toEqual([])
+  await keyboard.press('Escape')
+  await popup(held.key).waitFor({ state: 'detached' })
+  await until(() => ada.page.evaluate<boolean>(`document.activeElement.dataset.task === '${held.id}'`))
+  await keyboard.press('Shift+C')
+  await popup(held.key).getByRole('button', { name: 'Complete anyway' }).waitFor()
+  await keyboard.press('Enter')
+  await ada.see(`${held.key} is done`)
+  expect(await statusOf(held.key)).toBe('done')
+
+  for (const path of [`/projects/${slug}/tasks?open=${unmet.key}`, `/tasks/${unmet.key}`]) {
+    await ada.goto(path)
+    await ada.button('Complete').waitFor()
+    await keyboard.press('Shift+C')
+    await popup(unmet.key).getByText('1 of 1 criteria is open').waitFor()
+    await keyboard.press('Escape')
+    await popup(unmet.key).waitFor({ state: 'detached' })
+  }
+  await keyboard.press('?')
+  await ada.page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('Complete', { exact: true }).waitFor()
   await ada.leave()
 }, 300_000)
 

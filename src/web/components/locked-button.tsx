@@ -6,11 +6,13 @@ interface Props {
   /** The id of the element that says why. */
   reason: string
   title?: string | undefined
+  /** What it would do, by which a key finds it. */
+  act?: string
   children: ReactNode
 }
 
-export const LockedButton = ({ reason, title, children }: Props) => (
-  <button type="button" className="btn off" aria-disabled aria-describedby={reason} title={title}>
+export const LockedButton = ({ reason, title, act, children }: Props) => (
+  <button type="button" className="btn off" data-act={act} aria-disabled aria-describedby={reason} title={title}>
     <Lock className="i s14" aria-hidden />
     {children}
   </button>

@@ -1,6 +1,6 @@
 /** The properties of a task. Each opens its picker, by a click or by its key. */
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useContext, useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import type { TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
 import { Avatar } from '../../components/avatar.tsx'
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
@@ -14,7 +14,7 @@ import { pressField } from '../tasks/pickers/press-field.ts'
 import { words as pickerWords } from '../tasks/pickers/words.ts'
 import { TaskParents } from './parents.tsx'
 import { describePatch } from './queries.ts'
-import { HeadingLevel } from './section.tsx'
+import { useKeyScope } from './section.tsx'
 import { words } from './words.ts'
 
 interface Props {
@@ -24,18 +24,19 @@ interface Props {
   children: ReactNode
 }
 
-/** The keys of the properties, on the page of a task. Beside a list, the keys of the list open the same pickers. */
+/** The keys of the properties. Beside a list, the keys of the list act on the task with the focus first. */
 function useFieldKeys(may: boolean, onMine: () => void): void {
-  const isPage = useContext(HeadingLevel) === 1
+  const scope = useKeyScope()
   useCommands(
-    may && isPage
+    may
       ? [
           ...pickerFields.map((field) => ({
             keys: pickerKeys[field],
             label: pickerWords.fields[field],
+            scope,
             run: () => pressField(field),
           })),
-          { keys: 'i', label: pickerWords.assignMe, run: onMine },
+          { keys: 'i', label: pickerWords.assignMe, scope, run: onMine },
         ]
       : [],
   )

@@ -1,4 +1,4 @@
-import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { type QueryClient, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { TaskComplete, TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
 import { changeLabels } from '../../../records/task-states.ts'
 import { activities, ok, okUndoable, tasks, writeOptions } from '../../api.ts'
@@ -91,7 +91,7 @@ export function useChangeTask(task: TaskDetail) {
   })
 }
 
-const refresh = (cache: ReturnType<typeof useQueryClient>, task: TaskDetail) =>
+const refresh = (cache: QueryClient, task: TaskDetail) =>
   Promise.all([
     cache.invalidateQueries({ queryKey: ['task', task.key] }),
     cache.invalidateQueries({ queryKey: ['tasks', task.projectId] }),
@@ -109,20 +109,25 @@ export function useTaskAct(task: TaskDetail) {
     release: () => ok(one.release.post({}, writeOptions())),
     take: () => ok(one.patch({ assignee: 'me' }, writeOptions())),
   }
-  const complete = async (how: TaskComplete) => {
-    const { data, changeId } = await writeNext(
-      task.id,
-      () => cache.getQueryData(taskQuery(task.key).queryKey)?.version ?? task.version,
-      (version) => okUndoable(one.complete.post(how, writeOptions(version))),
-    )
-    offerUndo(words.completed(task.key), changeId, { id: task.id, version: data.version })
-  }
   return useMutation({
     mutationFn: async (act: TaskAct): Promise<void> => {
-      await (typeof act === 'object' ? complete(act.complete) : acts[act]())
+      await (typeof act === 'object' ? completeTask(cache, task, act.complete) : acts[act]())
     },
-    onSettled: () => Promise.all([refresh(cache, task), cache.invalidateQueries({ queryKey: ['now'] })]),
+    onSettled: () => refreshWithNow(cache, task),
   })
+}
+
+export const refreshWithNow = (cache: QueryClient, task: TaskDetail) =>
+  Promise.all([refresh(cache, task), cache.invalidateQueries({ queryKey: ['now'] })])
+
+/** Completes a task, and offers to undo that. */
+export async function completeTask(cache: QueryClient, task: TaskDetail, how: TaskComplete): Promise<void> {
+  const { data, changeId } = await writeNext(
+    task.id,
+    () => cache.getQueryData(taskQuery(task.key).queryKey)?.version ?? task.version,
+    (version) => okUndoable(tasks.tasks({ id: task.id }).complete.post(how, writeOptions(version))),
+  )
+  offerUndo(words.completed(task.key), changeId, { id: task.id, version: data.version })
 }
 
 /** Marks evidence as checked by the reader. */

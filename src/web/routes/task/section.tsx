@@ -3,6 +3,9 @@ import { createContext, type ReactNode, useContext } from 'react'
 /** The level of a task's title: the first on its own page, the second beside a list. */
 export const HeadingLevel = createContext<1 | 2>(2)
 
+/** The scope of a task's keys: beside a list, those of the list come first. */
+export const useKeyScope = (): 'page' | 'panel' => (useContext(HeadingLevel) === 1 ? 'page' : 'panel')
+
 interface Props {
   title: string
   n?: ReactNode

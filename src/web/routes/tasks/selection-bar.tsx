@@ -10,10 +10,12 @@ import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { copyText } from '../../lib/clipboard.ts'
 import { keyLabels, useCommands } from '../../shortcuts.ts'
+import { statusNames } from '../../words.ts'
 import { useChangeTasks } from './pickers/change-tasks.ts'
-import { type PickerField, pickerFields, pickerKeys } from './pickers/field.ts'
+import { useCompleteListed } from './pickers/complete-key.tsx'
+import { COMPLETE_KEY, type PickerField, pickerFields, pickerKeys } from './pickers/field.ts'
 import { LazyFieldPicker, loadPickerAhead } from './pickers/lazy-picker.tsx'
-import { pressField } from './pickers/press-field.ts'
+import { pressComplete, pressField } from './pickers/press-field.ts'
 import { words as pickerWords } from './pickers/words.ts'
 import { focusTask, type TaskSelection } from './selection.ts'
 import { words } from './words.ts'
@@ -67,6 +69,14 @@ export function SelectionBar({ projectId, selection, open, asked, onAnswered }: 
     const tasks = items.length > 0 || !opened ? items : [opened]
     changeTasks(tasks, { assignee: me.id }, pickerWords.said.assignee(me.name), selection.all)
   }
+  const listed = useCompleteListed()
+  const complete = () => {
+    const items = selection.targets()
+    const [first] = items
+    if (!first) pressComplete()
+    else if (items.length === 1 && !selection.all) listed.complete(first.key, anchorOf(items))
+    else changeTasks(items, { status: 'done' }, pickerWords.said.status(statusNames.done), selection.all)
+  }
   const n = selection.all?.count ?? selection.ids.size
   useCommands(
     [
@@ -76,6 +86,7 @@ export function SelectionBar({ projectId, selection, open, asked, onAnswered }: 
         run: () => begin(field),
       })),
       { keys: 'i', label: pickerWords.assignMe, run: takeOver },
+      { keys: COMPLETE_KEY, label: pickerWords.complete, run: complete },
     ].map((command) =>
       n > 0 ? { ...command, scope: 'selection' as const, on: words.n(n) } : { ...command, scope: 'list' as const },
     ),
@@ -84,6 +95,7 @@ export function SelectionBar({ projectId, selection, open, asked, onAnswered }: 
   return (
     <>
       {n > 0 && <Bar selection={selection} onPick={begin} onMine={takeOver} />}
+      {listed.popover}
       {shown && (
         <LazyFieldPicker
           key={`${shown.field} ${shown.items.map(({ id }) => id).join()}`}

@@ -1,11 +1,11 @@
 /** Lists what is still open in a task before it is completed. Loaded once its button is pointed at or focused. */
 import { Popover } from '@base-ui/react/popover'
+import { useRouteContext } from '@tanstack/react-router'
 import { type ReactElement, useRef } from 'react'
 import type { TaskComplete, TaskDetail } from '../../../../features/tasks/schema.ts'
-import { isClosed } from '../../../../records/task-states.ts'
+import { ago } from '../../../lib/times.ts'
 import { words } from './complete-words.ts'
-
-const isOpen = ({ status }: { status: string }): boolean => !isClosed(status)
+import { isOpen, openItems } from './open-items.ts'
 
 export interface Completion {
   task: TaskDetail
@@ -19,14 +19,22 @@ export const CompletePopover = ({ trigger, ...rest }: Completion & { trigger: Re
   </Popover.Root>
 )
 
-function Popup({ task, onComplete }: Completion) {
-  const criteria = task.acceptance.filter(({ done }) => !done)
-  const parts = task.subtasks.filter(isOpen)
+/** The same at a row of a list, which has no button. */
+export const CompletePopoverAt = ({ onClose, ...rest }: Completion & { anchor: Element; onClose(): void }) => (
+  <Popover.Root open onOpenChange={(open) => !open && onClose()}>
+    <Popup {...rest} />
+  </Popover.Root>
+)
+
+function Popup({ task, anchor, onComplete }: Completion & { anchor?: Element }) {
+  const { me } = useRouteContext({ from: '/inside' })
+  const { criteria, parts, claim } = openItems(task, me.id)
   const anyway = useRef<HTMLButtonElement>(null)
   return (
     <Popover.Portal>
-      <Popover.Positioner sideOffset={6} align="end" className="over">
+      <Popover.Positioner sideOffset={6} align="end" className="over" {...(anchor && { anchor })}>
         <Popover.Popup className="pop completepop" aria-label={words.label(task.key)} initialFocus={anyway}>
+          {claim && <b className="b6">{words.heldBy(claim.holder.name, ago(claim.since))}</b>}
           {criteria.length > 0 && (
             <>
               <b className="b6">{words.openCriteria(criteria.length, task.acceptance.length)}</b>

@@ -1,10 +1,12 @@
-/** The button that completes a task. If criteria or subtasks are open, it lists them first. */
+/** The button that completes a task. If criteria, subtasks or another claim are open, it lists them first. */
+import { useRouteContext } from '@tanstack/react-router'
 import { Check } from 'lucide-react'
 import { Suspense, useState } from 'react'
-import { isClosed } from '../../../../records/task-states.ts'
 import { lazy } from '../../../lib/lazy.ts'
+import { COMPLETE_KEY } from '../../tasks/pickers/field.ts'
 import { words } from '../words.ts'
 import type { Completion } from './complete-popover.tsx'
+import { isFinished } from './open-items.ts'
 
 const load = async () => ({ default: (await import('./complete-popover.tsx')).CompletePopover })
 const LoadedPopover = lazy(load)
@@ -12,22 +14,25 @@ const LoadedPopover = lazy(load)
 const loadAhead = () => void load().catch(() => undefined)
 
 export function CompleteButton({ task, busy, onComplete }: Completion & { busy: boolean }) {
+  const { me } = useRouteContext({ from: '/inside' })
   const [opened, setOpened] = useState(false)
-  const isFinished = task.acceptance.every(({ done }) => done) && task.subtasks.every(({ status }) => isClosed(status))
-  const asks = isFinished ? {} : { 'aria-haspopup': 'dialog' as const, onPointerEnter: loadAhead, onFocus: loadAhead }
+  const atOnce = isFinished(task, me.id)
+  const asks = atOnce ? {} : { 'aria-haspopup': 'dialog' as const, onPointerEnter: loadAhead, onFocus: loadAhead }
   const button = (
     <button
       type="button"
       className="btn main"
+      data-act="complete"
+      aria-keyshortcuts={COMPLETE_KEY}
       disabled={busy}
-      onClick={() => (isFinished ? onComplete({}) : setOpened(true))}
+      onClick={() => (atOnce ? onComplete({}) : setOpened(true))}
       {...asks}
     >
       <Check className="i s14" aria-hidden />
       {words.complete}
     </button>
   )
-  if (isFinished || !opened) return button
+  if (atOnce || !opened) return button
   return (
     <Suspense fallback={button}>
       <LoadedPopover trigger={button} task={task} onComplete={onComplete} />

@@ -16,6 +16,9 @@ export const pickerKeys: Record<PickerField, string> = {
   estimate: 'Shift+E',
 }
 
+/** The key that completes a task. */
+export const COMPLETE_KEY = 'Shift+C'
+
 type PickedFields = 'status' | 'priority' | 'assignee' | 'labels' | 'dueAt' | 'estimate' | 'blockedBy'
 
 /** What a picker needs to know of a task. */

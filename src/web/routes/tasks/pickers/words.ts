@@ -29,6 +29,8 @@ export const words = {
   },
   waitsFor: (keys: readonly string[]) =>
     keys.length === 1 && keys[0] !== 'hidden' ? `waits for ${keys[0]}` : 'waits for other tasks',
+  complete: 'Complete',
+  notCompleted: (key: string) => `${key} was not completed`,
   assignMe: 'Assign to me',
   assignedToMe: 'assigned to you',
   noOne: 'No one',
