@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { member, person, sharedApp } from '../support/app.ts'
+import { until } from '../support/until.ts'
 import {
   call,
   evil,
@@ -73,6 +74,31 @@ test('a plan is written, ordered, renamed, deleted and restored by keyboard; its
   await ada.button('Undo').click()
   await ada.see('Restored Block store')
   await row(ada, /Block store/).waitFor()
+  // The keys of a task work on its row, and in the panel. They are loaded when a row gets the focus.
+  const picker = (name: RegExp) => ada.page.getByRole('dialog', { name })
+  await row(ada, /Block store/).focus()
+  await until(async () => {
+    await ada.page.keyboard.press('p')
+    return (await picker(/^Priority of/).count()) > 0
+  })
+  await picker(/^Priority of/)
+    .getByRole('combobox')
+    .fill('high')
+  await ada.page.keyboard.press('Enter')
+  await ada.see(/: priority High/)
+  await row(ada, /Block store/).press('Enter')
+  await ada.page.getByRole('button', { name: 'Priority: High' }).waitFor()
+  for (const [press, name] of [
+    ['s', /^State of/],
+    ['Shift+E', /^Estimate of/],
+    ['b', /^Blockers of/],
+  ] as const) {
+    await ada.page.keyboard.press(press)
+    await picker(name).waitFor()
+    await ada.page.keyboard.press('Escape')
+    await picker(name).waitFor({ state: 'detached' })
+  }
+  await ada.page.keyboard.press('Escape')
   await row(ada, /A book on a plane/)
     .getByText('0 of 2')
     .waitFor()

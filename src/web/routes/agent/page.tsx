@@ -11,6 +11,7 @@ import { useCrumbs } from '../../crumbs.ts'
 import { ago, dayAndTime } from '../../lib/times.ts'
 import { usePresence } from '../../live/presence.ts'
 import { statusNames } from '../../words.ts'
+import { FocusedTaskKeys } from '../task/focused-task-keys.tsx'
 import { EditAgent } from './edit.tsx'
 import { agentQuery, agentTokensQuery, heldTasksQuery, useChangeAgent } from './queries.ts'
 import { words } from './words.ts'
@@ -30,6 +31,7 @@ export function AgentPage() {
         <Head agent={agent} busy={change.isPending} onStatus={(status) => change.mutate({ status })} />
         {change.error && <ProblemBox error={change.error} />}
         <Facts agent={agent} />
+        <FocusedTaskKeys />
         <div className="two agentcols">
           <Section title={words.tasks} empty={tasks.length === 0}>
             {tasks.map((task) => (

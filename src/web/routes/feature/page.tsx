@@ -25,6 +25,7 @@ import {
 import { useIsAway } from '../../live/state.ts'
 import { useKey } from '../../shortcuts.ts'
 import { words as common, priorityNames, statusNames } from '../../words.ts'
+import { FocusedTaskKeys } from '../task/focused-task-keys.tsx'
 import { FeatureHistory, RelatedRecords } from './history.tsx'
 import { MissingItems } from './missing-items.tsx'
 import { type FeatureActMutation, featureHistoryQuery, featureQuery, restoreFeature, useFeatureAct } from './queries.ts'
@@ -248,6 +249,7 @@ function Tasks({ feature: { tasks } }: { feature: FeatureView }) {
         <rect className="bg" width="100%" height="100%" />
         <rect className="g1" x="0%" width={`${(done / tasks.length) * 100}%`} height="100%" />
       </svg>
+      <FocusedTaskKeys />
       <ul className="tl">
         {tasks.map((task) => (
           <li key={task.id}>

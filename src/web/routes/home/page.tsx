@@ -12,6 +12,7 @@ import { ago, dueLabel, lastCallLabel, minutesUntil, shareLeft } from '../../lib
 import { words as common, priorityNames, statusNames } from '../../words.ts'
 import { inboxQuery } from '../inbox/queries.ts'
 import { ReasonFlag } from '../inbox/row.tsx'
+import { FocusedTaskKeys } from '../task/focused-task-keys.tsx'
 import { homeQuery, showsSteps, stepsQuery } from './queries.ts'
 import { FirstSteps } from './steps.tsx'
 import { words } from './words.ts'
@@ -144,6 +145,7 @@ function Mine({ home }: Part) {
           <code className="code">{words.take}</code>
         </div>
       )}
+      <FocusedTaskKeys />
       <ul className="tl">
         {home?.mine.items.map((task) => (
           <li key={task.id}>

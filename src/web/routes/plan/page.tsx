@@ -11,6 +11,7 @@ import { lazy } from '../../lib/lazy.ts'
 import { useKey } from '../../shortcuts.ts'
 import { words as common } from '../../words.ts'
 import { projectQuery } from '../project/queries.ts'
+import { FocusedTaskKeys } from '../task/focused-task-keys.tsx'
 import { AddEntryForm, type EntryPlace } from './add-form.tsx'
 import { EmptyPlan } from './empty.tsx'
 import { type PlanEntry, type PlanMove, planRows } from './model.ts'
@@ -99,6 +100,7 @@ export function PlanPage() {
           {...acts}
         />
       )}
+      <FocusedTaskKeys />
       {tree.left > 0 && (
         <p className="querywrap soft">
           {words.left(tree.left)}{' '}
