@@ -12,10 +12,11 @@ import { lazy } from '../../lib/lazy.ts'
 import { priorityNames, statusNames } from '../../words.ts'
 import { DueDate, LabelTag } from '../tasks/card.tsx'
 import type { ChangeNewTask, NewTask } from './fields.ts'
-import { PropertyDialogButton, PropertyField, PropertyMenu } from './property-button.tsx'
+import { PropertyField, PropertyMenu, PropertyPickerButton } from './property-button.tsx'
 import { words } from './words.ts'
 
-const Chooser = lazy(() => import('./record-chooser.tsx'))
+const RecordPicker = lazy(() => import('../tasks/pickers/record-picker.tsx'))
+const NONE = 'none'
 
 interface Props {
   task: NewTask
@@ -125,44 +126,64 @@ const Fields = ({ task, onChange }: PartProps) => (
   </>
 )
 
+interface Choosing {
+  what: 'story' | 'blockers'
+  anchor: Element
+}
+
 function Places({ task, projectId, onChange }: PartProps & { projectId: string }) {
-  const [choosing, setChoosing] = useState<'story' | 'blocker'>()
-  const keys = task.blockers.map(({ key }) => key).join(', ')
+  const [choosing, setChoosing] = useState<Choosing>()
+  const { story, blockers } = task
+  const shared = { projectId, subject: words.thisTask, onClose: () => setChoosing(undefined) }
+  const toggleBlocker = (id: string, label: string) =>
+    onChange(({ blockers }) => {
+      const others = blockers.filter((blocker) => blocker.id !== id)
+      return {
+        blockers: others.length < blockers.length ? others : [...others, { id, key: label.split(' ')[0] ?? id }],
+      }
+    })
   return (
     <>
-      <PropertyDialogButton
+      <PropertyPickerButton
         name={words.story}
         icon={<BookOpen className="i s14" aria-hidden />}
-        value={task.story?.title}
-        onOpen={() => setChoosing('story')}
+        value={story?.title}
+        onOpen={(anchor) => setChoosing({ what: 'story', anchor })}
       />
-      <PropertyDialogButton
+      <PropertyPickerButton
         name={words.blockedBy}
         hot="b"
         icon={<Hourglass className="i s14" aria-hidden />}
-        value={keys}
-        onOpen={() => setChoosing('blocker')}
+        value={blockers.map(({ key }) => key).join(', ')}
+        onOpen={(anchor) => setChoosing({ what: 'blockers', anchor })}
       />
-      {choosing && (
-        <Suspense>
-          <Chooser
-            title={choosing === 'story' ? words.chooseStory : words.chooseBlocker}
-            kind={choosing === 'story' ? 'story' : 'task'}
-            projectId={projectId}
-            without={task.blockers.map(({ id }) => id)}
-            none={choosing === 'story' ? (task.story ? words.noStory : undefined) : keys ? words.noBlocker : undefined}
-            onChoose={(id, { key, title }) =>
-              onChange(
-                choosing === 'story'
-                  ? { story: { id, title } }
-                  : (before) => ({ blockers: [...before.blockers, { id, key: key ?? title }] }),
-              )
-            }
-            onNone={() => onChange(choosing === 'story' ? { story: null } : { blockers: [] })}
-            onClose={() => setChoosing(undefined)}
+      <Suspense>
+        {choosing?.what === 'story' && (
+          <RecordPicker
+            {...shared}
+            anchor={choosing.anchor}
+            kind="story"
+            action={words.storyOf}
+            verb={words.choose}
+            without={[]}
+            first={story ? [{ value: NONE, label: words.noStory }] : []}
+            onChoose={(id, title) => onChange({ story: id === NONE ? null : { id, title } })}
           />
-        </Suspense>
-      )}
+        )}
+        {choosing?.what === 'blockers' && (
+          <RecordPicker
+            {...shared}
+            anchor={choosing.anchor}
+            kind="task"
+            action={words.blockersOf}
+            verb={words.addOrRemove}
+            toggles
+            without={[]}
+            first={blockers.map(({ id, key }) => ({ value: id, label: key, has: 'all' }))}
+            onChoose={toggleBlocker}
+          />
+        )}
+      </Suspense>
     </>
   )
 }

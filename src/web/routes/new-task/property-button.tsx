@@ -1,7 +1,6 @@
-/** A property of a new task: what it is, and how it is changed by a menu, a field or a dialog. */
+/** A property of a new task: what it is, and how it is changed by a menu, a field or a picker. */
 import { type ReactNode, useRef, useState } from 'react'
 import { InlineField } from '../../components/form/inline-edit.tsx'
-
 import { Menu, type MenuEntry } from '../../components/menu.tsx'
 
 interface Props {
@@ -85,8 +84,15 @@ export function PropertyField({ hot, type, text, placeholder, onText, ...propert
   )
 }
 
-export const PropertyDialogButton = ({ hot, onOpen, ...property }: Props & { onOpen(): void }) => (
-  <button type="button" className={look(property.value)} data-key={hot} aria-haspopup="dialog" onClick={onOpen}>
+/** Opens a picker at the button. */
+export const PropertyPickerButton = ({ hot, onOpen, ...property }: Props & { onOpen(anchor: Element): void }) => (
+  <button
+    type="button"
+    className={look(property.value)}
+    data-key={hot}
+    aria-haspopup="dialog"
+    onClick={({ currentTarget }) => onOpen(currentTarget)}
+  >
     <Content {...property} />
   </button>
 )
