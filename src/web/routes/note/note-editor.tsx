@@ -1,13 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query'
 import type { NoteRead } from '../../../features/notes/schema.ts'
 import { notes, ok, writeOptions } from '../../api.ts'
-import { ProblemBox } from '../../components/states.tsx'
 import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
-import { TextConflict } from '../../components/text/conflict.tsx'
-import { Editor } from '../../components/text/editor.tsx'
 import { keyLabels } from '../../shortcuts.ts'
-import { useCompletionSources } from '../../writing/completion-sources.tsx'
-import { useFileStore } from '../../writing/file-stores.ts'
+import { DraftEditor } from '../../writing/draft-editor.tsx'
 import { type TextDraft, useTextDraft } from '../../writing/text-draft.ts'
 import { noteQuery } from './queries.ts'
 import { words } from './words.ts'
@@ -64,48 +60,26 @@ function useNoteDraft(note: NoteRead): TextDraft {
 /** Saved by key, when the field is left and after a rest. The text stays until the server has it. */
 export function NoteEditor({ note, titles, onDone }: Props) {
   const draft = useNoteDraft(note)
-  const store = useFileStore({ kind: 'note', id: note.id })
-  const complete = useCompletionSources()
   useStatusBarLeft(keys)
   const leave = () => {
     draft.save()
     onDone()
   }
-  if (draft.theirs)
-    return (
-      <TextConflict
-        base={draft.base.text}
-        mine={draft.text}
-        theirs={draft.theirs.text}
-        onSettle={(text, edit) => {
-          draft.settle(text)
-          if (!edit) draft.save()
-        }}
-      />
-    )
   return (
-    <div className="stack">
-      <Editor
-        value={draft.text}
-        onChange={draft.set}
-        label={words.text}
-        maxLength={262_144}
-        isFocused
-        onSave={() => draft.save()}
-        onLeave={() => draft.save()}
-        complete={complete}
-        store={store}
-        titles={titles}
-      >
-        <span className="soft t12 grow" role="status">
-          {saveStateText(draft)}
-        </span>
-        <button type="button" className="btn small" onClick={leave}>
-          {words.done}
-        </button>
-      </Editor>
-      {draft.error && <ProblemBox error={draft.error} />}
-    </div>
+    <DraftEditor
+      draft={draft}
+      holder={{ kind: 'note', id: note.id }}
+      label={words.text}
+      maxLength={262_144}
+      state={saveStateText(draft)}
+      onSave={() => draft.save()}
+      onLeave={() => draft.save()}
+      titles={titles}
+    >
+      <button type="button" className="btn small" onClick={leave}>
+        {words.done}
+      </button>
+    </DraftEditor>
   )
 }
 

@@ -4,15 +4,11 @@ import { useNavigate } from '@tanstack/react-router'
 import { useContext, useState } from 'react'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'
 import { ok, okUndoable, tasks, writeOptions } from '../../api.ts'
-import { ProblemBox } from '../../components/states.tsx'
-import { TextConflict } from '../../components/text/conflict.tsx'
-import { Editor } from '../../components/text/editor.tsx'
 import { Markdown } from '../../components/text/markdown.tsx'
 import { recordWrittenVersion } from '../../live/written-versions.ts'
 import { useCommands } from '../../shortcuts.ts'
 import { offerUndo } from '../../undo.ts'
-import { useCompletionSources } from '../../writing/completion-sources.tsx'
-import { useFileStore } from '../../writing/file-stores.ts'
+import { DraftEditor } from '../../writing/draft-editor.tsx'
 import { hasTextDraft, type TextDraft, useTextDraft, useUserId } from '../../writing/text-draft.ts'
 import { SaveButtons } from '../../writing/text-form.tsx'
 import { taskQuery } from './queries.ts'
@@ -78,45 +74,23 @@ function useDescriptionDraft(task: TaskDetail): TextDraft {
 
 function DescriptionEditor({ task, onClose }: { task: TaskDetail; onClose(): void }) {
   const draft = useDescriptionDraft(task)
-  const store = useFileStore({ kind: 'task', id: task.id })
-  const complete = useCompletionSources()
   const save = () => draft.save(onClose)
   const cancel = () => {
     draft.discard()
     onClose()
   }
-  if (draft.theirs)
-    return (
-      <TextConflict
-        base={draft.base.text}
-        mine={draft.text}
-        theirs={draft.theirs.text}
-        onSettle={(text, edit) => {
-          draft.settle(text)
-          if (!edit) save()
-        }}
-      />
-    )
   return (
-    <div className="stack">
-      <Editor
-        value={draft.text}
-        onChange={draft.set}
-        label={words.description}
-        rows={5}
-        maxLength={50_000}
-        isFocused
-        complete={complete}
-        store={store}
-        onSave={save}
-        onEscape={onClose}
-      >
-        <span className="soft t12 grow" role="status">
-          {draft.isSaving ? words.saving : draft.isChanged && words.draftKept}
-        </span>
-        <SaveButtons onSave={save} onCancel={cancel} />
-      </Editor>
-      {draft.error && <ProblemBox error={draft.error} />}
-    </div>
+    <DraftEditor
+      draft={draft}
+      holder={{ kind: 'task', id: task.id }}
+      label={words.description}
+      rows={5}
+      maxLength={50_000}
+      state={draft.isSaving ? words.saving : draft.isChanged && words.draftKept}
+      onSave={save}
+      onEscape={onClose}
+    >
+      <SaveButtons onSave={save} onCancel={cancel} />
+    </DraftEditor>
   )
 }

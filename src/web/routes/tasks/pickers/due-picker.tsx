@@ -1,15 +1,13 @@
-/** The due date: some days to choose from, or what is typed. */
+/** The due date. */
 import { Calendar, CalendarOff } from 'lucide-react'
-import { useState } from 'react'
 import type { PickerOption } from '../../../components/picker/options.tsx'
-import { Picker } from '../../../components/picker/picker.tsx'
 import { dueDay, localDay } from '../../../lib/times.ts'
 import { addDays, parseDue } from './due-text.ts'
 import type { FieldPickerProps } from './field.ts'
-import { share, subjectOf } from './shares.ts'
+import { share } from './shares.ts'
+import { TypedPicker } from './typed-picker.tsx'
 import { words } from './words.ts'
 
-const NONE = 'none'
 const format = new Intl.DateTimeFormat(undefined, {
   weekday: 'short',
   day: 'numeric',
@@ -20,7 +18,6 @@ const format = new Intl.DateTimeFormat(undefined, {
 const dayText = (day: string): string => format.format(new Date(day))
 
 export function DuePicker({ items, onChange, ...place }: FieldPickerProps) {
-  const [text, setText] = useState('')
   const today = localDay(Date.now())
   const option = (day: string, label = dayText(day)): PickerOption => ({
     value: day,
@@ -29,36 +26,32 @@ export function DuePicker({ items, onChange, ...place }: FieldPickerProps) {
     note: label === dayText(day) ? undefined : <span className="t12 soft">{dayText(day)}</span>,
     has: share(items, ({ dueAt }) => dueAt !== null && dueDay(dueAt) === day),
   })
-  const none: PickerOption = {
-    value: NONE,
-    label: words.dueDays.none,
-    glyph: <CalendarOff className="i s14" aria-hidden />,
-    has: share(items, ({ dueAt }) => dueAt === null),
-  }
-  const parsed = parseDue(text, today)
   const usual = [
     option(today, words.dueDays.today),
     option(addDays(today, 1), words.dueDays.tomorrow),
     option(parseDue('fri', today) ?? today),
     option(parseDue('next week', today) ?? today, words.dueDays.nextWeek),
-    none,
   ]
-  const typed = parsed === undefined ? [] : [parsed === null ? none : option(parsed)]
-  const options = text.trim() === '' ? usual.filter(isFirstOfDay) : typed
+  const parse = (text: string) => {
+    const day = parseDue(text, today)
+    return typeof day === 'string' ? option(day) : day
+  }
   return (
-    <Picker
+    <TypedPicker
       {...place}
+      items={items}
       action={words.actions.due}
-      subject={subjectOf(items)}
-      verb={words.verbs.set}
       placeholder={words.duePlaceholder}
-      options={options}
-      filtered
-      typesDigits
-      nothing={words.dueUnknown}
-      onText={setText}
+      usual={usual.filter(isFirstOfDay)}
+      none={{
+        label: words.dueDays.none,
+        glyph: <CalendarOff className="i s14" aria-hidden />,
+        has: share(items, ({ dueAt }) => dueAt === null),
+      }}
+      parse={parse}
+      unknown={words.dueUnknown}
       onChoose={(day) =>
-        day === NONE
+        day === null
           ? onChange({ dueAt: null }, words.said.due(undefined))
           : onChange({ dueAt: day }, words.said.due(dayText(day)))
       }

@@ -1,45 +1,37 @@
-/** The estimate in points: some to choose from, or what is typed. */
-import { useState } from 'react'
+/** The estimate in points. */
 import type { PickerOption } from '../../../components/picker/options.tsx'
-import { Picker } from '../../../components/picker/picker.tsx'
 import type { FieldPickerProps } from './field.ts'
-import { share, subjectOf } from './shares.ts'
+import { share } from './shares.ts'
+import { TypedPicker } from './typed-picker.tsx'
 import { words } from './words.ts'
 
-const NONE = 'none'
 const usual = [1, 2, 3, 5, 8, 13, 21]
 /** The server has the same limit. */
 const MOST = 10_000
 
 export function EstimatePicker({ items, onChange, ...place }: FieldPickerProps) {
-  const [text, setText] = useState('')
   const option = (points: number): PickerOption => ({
     value: String(points),
     label: words.points(points),
     has: share(items, ({ estimate }) => estimate === points),
   })
-  const none: PickerOption = {
-    value: NONE,
-    label: words.noEstimate,
-    has: share(items, ({ estimate }) => estimate === null),
+  const parse = (text: string) => {
+    const typed = text.trim().toLowerCase()
+    if ('none'.startsWith(typed)) return null
+    return /^\d{1,5}$/.test(typed) && Number(typed) <= MOST ? option(Number(typed)) : undefined
   }
-  const typed = text.trim().toLowerCase()
-  const number = /^\d{1,5}$/.test(typed) && Number(typed) <= MOST ? [option(Number(typed))] : []
-  const options = typed === '' ? [...usual.map(option), none] : NONE.startsWith(typed) ? [none] : number
   return (
-    <Picker
+    <TypedPicker
       {...place}
+      items={items}
       action={words.actions.estimate}
-      subject={subjectOf(items)}
-      verb={words.verbs.set}
       placeholder={words.estimatePlaceholder}
-      options={options}
-      filtered
-      typesDigits
-      nothing={words.estimateUnknown}
-      onText={setText}
+      usual={usual.map(option)}
+      none={{ label: words.noEstimate, has: share(items, ({ estimate }) => estimate === null) }}
+      parse={parse}
+      unknown={words.estimateUnknown}
       onChoose={(points) =>
-        points === NONE
+        points === null
           ? onChange({ estimate: null }, words.said.estimate(undefined))
           : onChange({ estimate: Number(points) }, words.said.estimate(words.points(Number(points))))
       }
