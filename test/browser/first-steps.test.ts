@@ -9,7 +9,7 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(() => t?.close())
 
-test('the first steps tick themselves from project to agent to task, can be hidden, and come back from the help menu', async () => {
+test('the first steps offer a sample project, tick themselves, can be hidden, and come back from the help menu', async () => {
   const who = await person(t, { name: 'Ada Lovelace' })
   const ada = await signedIn(t, who.email)
   const { keyboard } = ada.page
@@ -19,6 +19,11 @@ test('the first steps tick themselves from project to agent to task, can be hidd
   const step = (title: string) => ada.page.locator('.hstep').filter({ hasText: title })
   const done = (title: string) => step(title).getByLabel('done').waitFor()
   await step('Give it a task').getByText('Create a project first.').waitFor()
+
+  await ada.button('Try a sample project').click()
+  await ada.page.getByRole('link', { name: 'Queue alerts by region' }).waitFor()
+  await call(ada, 'DELETE', '/api/projects/sample-project')
+  await ada.goto('/')
 
   await ada.page.getByLabel('Name of the project').focus()
   await keyboard.type('Lantern')

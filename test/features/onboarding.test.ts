@@ -3,7 +3,9 @@ import { addMember } from '../../src/features/admin/teams.ts'
 import type { InvitePage } from '../../src/features/invites/schema.ts'
 import type { Onboarded, Onboarding } from '../../src/features/onboarding/schema.ts'
 import type { Organization, OrganizationPage } from '../../src/features/organizations/schema.ts'
+import type { Project } from '../../src/features/projects/schema.ts'
 import type { User } from '../../src/features/users/schema.ts'
+import type { FeatureDetail } from '../../src/features/workflow/schema.ts'
 import {
   apiKey,
   call,
@@ -151,5 +153,57 @@ describe('POST /api/onboarding', () => {
     ])
       await expectRefusal(t, await start(me, body), 422, 'invalid')
     await expectRefusal(t, await start(me, { organization: { name: 'x' }, invites }), 422, 'invalid')
+  })
+})
+
+describe('POST /api/onboarding/sample', () => {
+  const create = (who: Person) => who.fetch<Project>('POST', '/api/onboarding/sample')
+
+  test('creates a project with tasks in several states, a feature at a gate, a note and a decision', async () => {
+    const me = await person(t)
+    const answer = await create(me)
+    const { status, body: project } = answer
+    expect({ status, name: project.name, visibility: project.visibility }).toEqual({
+      status: 201,
+      name: 'Sample project',
+      visibility: 'team',
+    })
+    expect(answer.headers.get('location')).toBe(`/api/projects/${project.id}`)
+    const changes = ['task.completed', 'task.freed', 'task.commented', 'task.updated', 'task.updated', 'task.commented']
+    const made = ['project.created', 'plan.created', 'feature.created', 'feature.advanced', ...changes, 'task.updated']
+    await expectEvents(t, answer, ...made, 'note.created', 'decision.logged')
+    const list = async <T>(path: string) => (await me.fetch<{ items: T[] }>('GET', path)).body.items
+    const states = (await list<{ status: string }>(`/api/tasks?projectId=${project.id}`)).map((one) => one.status)
+    expect(states.toSorted()).toEqual(['backlog', 'done', 'in_progress', 'in_review', 'todo', 'todo'])
+    const [feature] = await list<{ id: string }>(`/api/projects/${project.slug}/features`)
+    const gate = await me.fetch<FeatureDetail>('GET', `/api/features/${feature?.id}`)
+    expect(gate.body).toMatchObject({ status: 'in_progress', next: { to: 'in_testing' } })
+    expect(gate.body.next?.missing.length).toBeGreaterThan(0)
+    expect(await list(`/api/notes?projectId=${project.id}`)).toHaveLength(1)
+    expect(await list(`/api/decisions?projectId=${project.id}`)).toHaveLength(1)
+    expect(await done(me)).toEqual(['project', 'first_task'])
+  })
+
+  test('creates one project for simultaneous calls, and another after it was deleted', async () => {
+    const me = await person(t)
+    const answers = await Promise.all(times(4, () => create(me)))
+    expect(statuses(answers)).toEqual(times(4, () => 201))
+    const [first, ...others] = new Set(answers.map(({ body }) => body.id))
+    expect(others).toEqual([])
+    await me.fetch('DELETE', `/api/projects/${first}`)
+    const again = await create(me)
+    expect({ status: again.status, isSame: again.body.id === first }).toEqual({ status: 201, isSame: false })
+  })
+
+  test('does not return the private sample project of someone else, and is refused to viewers', async () => {
+    const [boss, me, viewer] = [await person(t), await person(t), await person(t)]
+    const team = (await boss.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
+    await addMember(systemCtx(t), { id: team.id, userId: me.userId, role: 'member' })
+    await addMember(systemCtx(t), { id: team.id, userId: viewer.userId, role: 'viewer' })
+    const secret = (await create(inside(boss, team.id))).body
+    await boss.fetch('POST', `/api/projects/${secret.id}/share`, { visibility: 'private' })
+    const own = await create(inside(me, team.id))
+    expect({ status: own.status, isSame: own.body.id === secret.id }).toEqual({ status: 201, isSame: false })
+    await expectRefusal(t, await create(inside(viewer, team.id)), 403, 'forbidden')
   })
 })

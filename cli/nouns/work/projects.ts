@@ -106,6 +106,13 @@ export const verbs: Verb[] = [
       projectOutput(await client.post<Project>('/api/projects', { name, ...fields })),
   },
   {
+    name: 'sample',
+    about: 'Create a sample project to explore, or show the one of the team',
+    online: true,
+    examples: ['tutti projects sample'],
+    run: async ({ client }) => projectOutput(await client.post<Project>('/api/onboarding/sample')),
+  },
+  {
     name: 'update',
     args: '<project>',
     about: 'Update a project',

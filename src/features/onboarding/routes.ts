@@ -1,4 +1,6 @@
 import { type Http, on, respondCreated } from '../../http/context.ts'
+import { Project } from '../projects/schema.ts'
+import { createSample } from './sample.ts'
 import { Onboard, Onboarded, Onboarding } from './schema.ts'
 import * as onboarding from './service.ts'
 
@@ -19,5 +21,16 @@ export const onboardingRoutes = (http: Http) =>
         ...on(onboarding.finishOnboarding, 'Create your first team and invite people to it'),
         body: Onboard,
         response: { 201: Onboarded },
+      },
+    )
+    .post(
+      '/api/onboarding/sample',
+      async ({ ctx, set }) => respondCreated(set, '/api/projects', await createSample(ctx, {})),
+      {
+        ...on(
+          createSample,
+          'Create a sample project with tasks, a feature, a note and a decision, or get the existing one',
+        ),
+        response: { 201: Project },
       },
     )

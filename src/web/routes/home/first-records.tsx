@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { newIdempotencyKey, ok, tasks, writeOptions } from '../../api.ts'
+import { newIdempotencyKey, ok, onboarding, tasks, writeOptions } from '../../api.ts'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useWrite } from '../../lib/data.ts'
@@ -47,6 +48,19 @@ export function NewProject() {
       </div>
       {create.error && <ProblemBox error={create.error} />}
     </form>
+  )
+}
+
+/** Creates the sample project and opens its tasks. */
+export function useCreateSample() {
+  const navigate = useNavigate()
+  return useWrite(
+    async () => {
+      const { slug } = await ok(onboarding.onboarding.sample.post())
+      await navigate({ to: '/projects/$slug/tasks', params: { slug } })
+    },
+    ['projects'],
+    ['onboarding'],
   )
 }
 

@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { Check, GitBranch, Keyboard, Upload, Users } from 'lucide-react'
+import { Check, GitBranch, Keyboard, Sparkles, Upload, Users } from 'lucide-react'
 import { type ReactNode, useRef } from 'react'
 import { useFirstSteps } from '../../account/first-steps.ts'
 import { CopyButton } from '../../components/copy-button.tsx'
+import { ProblemBox } from '../../components/states.tsx'
 import { Kbd } from '../../components/status-bar.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { keyLabels } from '../../shortcuts.ts'
-import { NewProject, NewTask } from './first-records.tsx'
+import { NewProject, NewTask, useCreateSample } from './first-records.tsx'
 import { stepsQuery } from './queries.ts'
 import { words } from './words.ts'
 
@@ -54,20 +55,27 @@ export function FirstSteps({ projects }: Props) {
   )
 }
 
-const ProjectStep = () => (
-  <>
-    <NewProject />
-    <p className="row wrap t13 hor">
-      <span className="soft">{words.or}</span>
-      <a className="btn small" href="/manual/offline">
-        <Upload className="i s14" aria-hidden /> {words.importTasks}
-      </a>
-      <Link className="btn small" to="/team">
-        <GitBranch className="i s14" aria-hidden /> {words.fromRepository}
-      </Link>
-    </p>
-  </>
-)
+function ProjectStep() {
+  const sample = useCreateSample()
+  return (
+    <>
+      <NewProject />
+      <p className="row wrap t13 hor">
+        <span className="soft">{words.or}</span>
+        <a className="btn small" href="/manual/offline">
+          <Upload className="i s14" aria-hidden /> {words.importTasks}
+        </a>
+        <Link className="btn small" to="/team">
+          <GitBranch className="i s14" aria-hidden /> {words.fromRepository}
+        </Link>
+        <button type="button" className="btn small" disabled={sample.isPending} onClick={() => sample.mutate()}>
+          <Sparkles className="i s14" aria-hidden /> {words.trySample}
+        </button>
+      </p>
+      {sample.error && <ProblemBox error={sample.error} />}
+    </>
+  )
+}
 
 function AgentStep({ isDone }: { isDone: boolean }) {
   const source = useRef<HTMLElement>(null)

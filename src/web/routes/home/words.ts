@@ -37,6 +37,7 @@ export const words = {
   or: 'or',
   importTasks: 'Import from another server',
   fromRepository: 'From a repository',
+  trySample: 'Try a sample project',
   connect: 'tutti connect claude-code',
   command: 'the command',
   another: 'Choose another program',
