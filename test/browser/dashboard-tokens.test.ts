@@ -72,6 +72,7 @@ test('a new user registers, creates a team, invites, creates a token, connects a
   await ada.button('I stored it').click()
   await ada.page.locator('.secret.stored').waitFor()
   expect(await ada.page.content()).not.toContain(secret)
+  expect(await ada.page.locator('.newtok').getByRole('button', { name: /^Copy/ }).count()).toBe(0)
   await ada.page.locator('.tokfoot').getByRole('button', { name: 'Next' }).click()
   await ada.page.getByLabel('Name of the project').fill('Lantern')
   await ada.button('Create project').click()

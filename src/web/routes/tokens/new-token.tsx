@@ -60,7 +60,7 @@ export function NewTokenSheet({ made: { token: made, secret, program }, team, on
         <Step n={2}>
           <b className="b5">{words.addIt}</b>
           <Tabs label={words.client} tabs={tabs} chosen={tab} onChoose={(value) => setTab(value)}>
-            <Settings tab={tab} secret={shown} />
+            <Settings tab={tab} secret={shown} stored={stored} />
           </Tabs>
         </Step>
         <li>
@@ -115,7 +115,8 @@ function Secret({ text, stored }: { text: string; stored: boolean }) {
   )
 }
 
-function Settings({ tab, secret }: { tab: Tab; secret: string }) {
+/** Without the secret, the settings are of no use elsewhere: Copy disappears with it. */
+function Settings({ tab, secret, stored }: { tab: Tab; secret: string; stored: boolean }) {
   const source = useRef<HTMLElement>(null)
   const client = tab === 'other' ? anyClient : clients[tab]
   const text = client.command?.(location.origin, secret) ?? settingsText(client, client.http(location.origin, secret))
@@ -126,7 +127,7 @@ function Settings({ tab, secret }: { tab: Tab; secret: string }) {
         <span tabIndex={0} ref={source}>
           {text}
         </span>
-        <CopyButton text={text} source={source} name={words.settings} />
+        {!stored && <CopyButton text={text} source={source} name={words.settings} />}
       </div>
       {tab !== 'other' && (
         <p className="t12 soft">
