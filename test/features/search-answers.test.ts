@@ -103,6 +103,20 @@ describe('an answer without a chat model', () => {
     await expectNoEvents(quiet, answer)
   })
 
+  test('lists the record with the key first, then matches of title, label and text, then similar meanings', async () => {
+    const me = await person(quiet)
+    const { id, key } = await newProject(me)
+    const newTask = (task: object) => me.fetch('POST', `/api/projects/${id}/tasks`, task)
+    await newTask({ title: 'Similar', description: 'We bought a new vehicle.' })
+    await newTask({ title: 'Text', description: 'An automobile for the team.' })
+    await newTask({ title: 'Label', labels: ['automobile'] })
+    await newTask({ title: 'The automobile' })
+    await ready(quiet)
+    expect(titles(await ask(me, 'automobile'))).toEqual(['The automobile', 'Label', 'Text', 'Similar'])
+    expect(titles(await ask(me, 'automobile -label:automobile'))).toEqual(['The automobile', 'Text', 'Similar'])
+    expect(titles(await ask(me, `${key}-3`))[0]).toBe('Label')
+  })
+
   test('uses words only while the embedding model is unreachable', async () => {
     const me = await person(quiet)
     await write(me, { title: 'Garage', content: 'A new automobile.' })

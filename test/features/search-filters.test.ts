@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { renewTexts } from '../../src/features/search/indexing/renewal.ts'
+import type { Answer } from '../../src/features/search/schema.ts'
 import type { TaskDetail } from '../../src/features/tasks/schema.ts'
 import { parseSearchQuery, withoutFilter } from '../../src/records/query-filters.ts'
 import { member, type Person, person, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
@@ -90,6 +91,26 @@ describe('a query with filters', () => {
       const answer = await search(ada, q)
       expect([q, answer.filters, titles(answer).length]).toEqual([q, undefined, 1])
     }
+  })
+
+  test('applies them to a search by meaning too', async () => {
+    const ask = async (query: string, who: Person = ada) => {
+      const { status, body } = await who.fetch<Answer>('POST', '/api/search/ai', { query, limit: 20 })
+      expect([status, body]).toEqual([200, body])
+      return { titles: body.sources.map(({ title }) => title), filters: body.filters }
+    }
+    expect((await ask(word)).titles.toSorted()).toEqual(['five', 'four', 'one', 'three', 'two'])
+    expect((await ask(`${word} label:docs`)).titles).toEqual(['one'])
+    expect((await ask(`${word} is:open -@ada`)).titles.toSorted()).toEqual(['four', 'two'])
+    expect((await ask(`${word} project:${there.key}`)).titles).toEqual(['four'])
+    expect(await ask(`label:${other} is:done`)).toEqual({
+      titles: ['three'],
+      filters: [
+        { key: 'label', values: [other], text: `label:${other}` },
+        { key: 'is', values: ['done'], text: 'is:done' },
+      ],
+    })
+    expect((await ask(`label:${other}`, await person(t))).titles).toEqual([])
   })
 
   test('finds only what the caller may see', async () => {

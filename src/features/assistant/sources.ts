@@ -1,7 +1,8 @@
 import type { Ctx } from '../../action.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import type { SearchName } from '../../records/names.ts'
-import { passagesFor, TEXT } from '../search/answer.ts'
+import { TEXT } from '../search/answer.ts'
+import { passagesFor } from '../search/sources.ts'
 import { users } from '../users/table.ts'
 import type { Source } from './schema.ts'
 
@@ -18,10 +19,11 @@ export interface Material {
 /** Returns passages that match a question, from records that the asker may read. */
 export async function recordsFor(
   ctx: Ctx,
-  asked: { query: string; kinds?: SearchName[]; projectId?: string; limit: number },
+  { query, kinds, projectId, limit }: { query: string; kinds?: SearchName[]; projectId?: string; limit: number },
 ): Promise<Material[]> {
   // The vector of a question comes from its beginning, and a statement takes only so many words.
-  const { passages } = await passagesFor(ctx, { ...asked, query: asked.query.slice(0, 2000) })
+  const place = { kinds: kinds?.join(','), projectId }
+  const { passages } = await passagesFor(ctx, { words: query.slice(0, 2000), place, limit })
   const names = await namesOf(
     ctx,
     passages.flatMap(({ creatorId }) => creatorId ?? []),

@@ -4,6 +4,7 @@ import { pullRequestsOfFeature } from './feature-hooks.ts'
 import { repositoryJobs } from './jobs.ts'
 import { repositoryRecord } from './record.ts'
 import { repositoryRoutes } from './routes.ts'
+import { findByPullRequest } from './search-hooks.ts'
 import { repositoryTools } from './tools.ts'
 
 export const repositories: Feature = {
@@ -12,5 +13,5 @@ export const repositories: Feature = {
   routes: repositoryRoutes,
   tools: repositoryTools,
   jobs: repositoryJobs,
-  hooks: [pullRequestsOfFeature],
+  hooks: [pullRequestsOfFeature, findByPullRequest],
 }

@@ -1,19 +1,15 @@
-import { sql } from 'drizzle-orm'
-import { type Ctx, read } from '../../action.ts'
+import { read } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { Buckets, tooManyError } from '../../auth/limits.ts'
 import { memberOrAlone } from '../../auth/policy.ts'
-import { rightsOf } from '../../auth/rights.ts'
 import { AppError } from '../../errors.ts'
 import { type ChatTurn, completeChat } from '../../outside/chat.ts'
 import { visibleText } from '../../text/text.ts'
 import * as projects from '../projects/rows.ts'
 import { cleanWithCitations } from './citations.ts'
-import { apiPath, isCurrentPassage, kindsFor, nestedPath, recordCreator } from './filters.ts'
-import { embedQuery, type Hit, searchHybrid } from './hybrid.ts'
+import { understandQuery } from './query-filters.ts'
 import type { Answer, AnswerSource, Question } from './schema.ts'
-import { passages } from './table.ts'
-import { visibleTo } from './visible.ts'
+import { passagesFor } from './sources.ts'
 
 /** Characters of each source that the model receives. */
 export const TEXT = 1500
@@ -32,9 +28,10 @@ export const answer = read(
   memberOrAlone('search:read'),
   async (ctx, { query, kinds, projectId, limit = 8 }: Question): Promise<Answer> => {
     if (projectId) await projects.findProject(ctx, projectId)
-    const { mode, passages: hits } = await passagesFor(ctx, { query, kinds, projectId, limit })
+    const { words, filters, place } = await understandQuery(ctx, query, { kinds: kinds?.join(','), projectId })
+    const { mode, passages: hits } = await passagesFor(ctx, { words, place, limit })
     const sources = hits.map(({ source }, i) => ({ number: i + 1, ...source }))
-    const found = { mode, sources }
+    const found = { mode, sources, ...(filters.length > 0 && { filters }) }
     if (!ctx.app.config.CHAT_URL || sources.length === 0) return { answer: null, citations: [], ...found }
     const wait = answerLimits.take(userIdOf(ctx.actor))
     if (wait > 0) throw tooManyError(wait, 'questions')
@@ -52,63 +49,6 @@ export const answer = read(
     }
   },
 )
-
-/** A passage that fits a question, and who created its record, if that is known. */
-interface Passage {
-  source: Omit<AnswerSource, 'number'>
-  creatorId: string | null
-}
-
-/** Returns the passages that match a question best, among those that the caller may read. */
-export async function passagesFor(
-  ctx: Ctx,
-  { query, kinds, projectId, limit }: Omit<Question, 'limit'> & { limit: number },
-): Promise<{ mode: Answer['mode']; passages: Passage[] }> {
-  const vector = await embedQuery(ctx, query)
-  const allowed = kindsFor(ctx, kinds)
-  const hits =
-    allowed.length > 0
-      ? await searchHybrid(ctx, { text: query, kinds: allowed, projectId, limit: limit * 2 }, vector)
-      : []
-  return { mode: vector ? 'hybrid' : 'words', passages: (await findExistingPassages(ctx, hits)).slice(0, limit) }
-}
-
-/** Returns the hits whose records still exist and are still visible to the caller, with their paths. */
-async function findExistingPassages(ctx: Ctx, hits: readonly Hit[]): Promise<Passage[]> {
-  if (hits.length === 0) return []
-  const ids = `{${hits.map((hit) => hit.recordId).join(',')}}`
-  const { rows } = await ctx.db.execute<{
-    kind: string
-    record_id: string
-    organization_id: string | null
-    nested_path: string | null
-    creator_id: string | null
-  }>(sql`
-    select ${passages.kind}, ${passages.recordId}, ${passages.organizationId},
-      ${nestedPath(ctx)} as nested_path, ${recordCreator(ctx)} as creator_id
-    from ${passages} where ${passages.recordId} = any(${ids}::uuid[]) and ${passages.chunk} = 0
-      and ${isCurrentPassage(ctx)} and ${visibleTo(rightsOf(ctx.actor))}`)
-  return hits.flatMap((hit) => {
-    const row = rows.find(({ kind, record_id }) => kind === hit.kind && record_id === hit.recordId)
-    if (!row) return []
-    const { kind, recordId, projectId } = hit
-    const source = {
-      kind,
-      id: recordId,
-      title: hit.title,
-      path: apiPath(kind, recordId, row.nested_path),
-      organizationId: row.organization_id,
-      projectId,
-      updatedAt: hit.at,
-      text: hit.content,
-      score: roundScore(hit.score),
-      meaning: hit.meaning === null ? null : roundScore(hit.meaning),
-    }
-    return { source, creatorId: row.creator_id }
-  })
-}
-
-const roundScore = (value: number): number => Math.round(value * 1000) / 1000
 
 /** Sources are passed as JSON, so that no stored text can end its own field and pose as instructions. */
 function messagesOf(question: string, sources: readonly AnswerSource[]): ChatTurn[] {

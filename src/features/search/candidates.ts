@@ -103,19 +103,19 @@ const distance = sql`${passageSigns.signs} <~> (select binary_quantize(${ph('vec
  * records among them that may be found. `offset 0` keeps the planner, which cannot estimate how many rows are visible,
  * from reading them all once more.
  */
-const compareLikelyIn = (promising: SQL) =>
+const compareLikelyIn = (promising: SQL, findable = found) =>
   prepareCandidates(sql`with ${lexemes},
   promising as materialized (${promising}),
   nearest as materialized (
     select ${passages.id} as id, ${passages.recordId} as record_id
     from ${passageVectors} join ${passages} on ${passages.id} = ${passageVectors.passageId}
     where ${passageVectors.passageId} = any(array(select id from promising))
-      and ${passageVectors.model} = ${ph('model')} and ${found}
+      and ${passageVectors.model} = ${ph('model')} and ${findable}
     order by ${passageVectors.vector} <=> ${vector}, ${passages.id} limit ${FINAL}),
   pairs as materialized (
     select n, w.id from lexemes, lateral (
       select ${passages.id} as id from (select * from ${passages} where ${passages.search} @@ q offset 0) ${passages}
-      where ${found} limit ${WORDED}) w),
+      where ${findable} limit ${WORDED}) w),
   counted as materialized (select lexemes.n, count(pairs.id)::float8 as c from lexemes left join pairs using (n)
   group by lexemes.n),
   worded as (select id from pairs join counted using (n) group by id order by sum(1 / c) desc, id limit ${FINAL})
@@ -125,6 +125,14 @@ const compareLikelyIn = (promising: SQL) =>
   join ${passages} on ${passages.id} = candidates.id left join ${passageVectors} on ${isOfModel}`)
 
 const isAsked = and(sql`${ph('vector')}::vector is not null`, sql`${passageSigns.model} = ${ph('model')}`)
+
+function compareFiltered(findable: SQL): Comparison {
+  const promising = sql`select ${passageSigns.passageId} as id, ${distance} as distance from ${passageSigns}
+    where ${isAsked} and ${passageSigns.passageId} = any(array(select ${passages.id} from ${passages} where ${findable}))
+    order by distance, id limit ${FILTERED}`
+  return compareLikelyIn(promising, findable)
+}
+
 export const compareLikely = {
   /** The nearest passages by the vectors in memory. */
   kept: compareLikelyIn(sql`select unnest(${ph('nearest')}::uuid[]) as id`),
@@ -133,9 +141,13 @@ export const compareLikely = {
     where ${isAsked} and (${anyOf(passageSigns.owner, rights.reach)} or ${eq(passageSigns.owner, rights.personal)})
     order by distance, id limit ${LIKELY}`),
   /** The same, but only among findable passages: for a filter that removes most of the nearest. */
-  filtered: compareLikelyIn(sql`select ${passageSigns.passageId} as id, ${distance} as distance from ${passageSigns}
-    where ${isAsked} and ${passageSigns.passageId} = any(array(select ${passages.id} from ${passages} where ${found}))
-    order by distance, id limit ${FILTERED}`),
+  filtered: compareFiltered(found),
+}
+
+/** Compares the passages that also meet a condition from the filters of a query: all, or promising ones if many do. */
+export async function compareWhere(condition: SQL, db: Db, values: Record<string, unknown>): Promise<Candidate[]> {
+  const candidates = await compareAllIn(sql`(${condition})`)(db, values)
+  return candidates.length <= ALL ? candidates : compareFiltered(and(found, condition))(db, values)
 }
 
 export interface Candidate {
@@ -151,7 +163,9 @@ export interface Candidate {
   near: number | null
 }
 
-function prepareCandidates(statement: SQL): (db: Db, values: Record<string, unknown>) => Promise<Candidate[]> {
+type Comparison = (db: Db, values: Record<string, unknown>) => Promise<Candidate[]>
+
+function prepareCandidates(statement: SQL): Comparison {
   const columns = {
     id: sql<Candidate['id']>`id`,
     kind: sql<Candidate['kind']>`kind`,

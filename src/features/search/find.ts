@@ -2,16 +2,18 @@ import { eq, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { memberOrAlone } from '../../auth/policy.ts'
 import { anyOf, idList, toIso } from '../../db/columns.ts'
-import { or } from '../../db/conditions.ts'
+import { and, or } from '../../db/conditions.ts'
 import type { SearchName } from '../../records/names.ts'
 import { apiPath, isCurrentPassage, kindsFor, nestedPath, recordField, type SearchFilter } from './filters.ts'
-import { excerptByMarks, markMatches, splitByMarks, withoutPunctuation } from './highlight.ts'
+import { excerptByMarks, markMatches, splitByMarks } from './highlight.ts'
+import { type RelatedTitle, relatedTitles } from './hooks.ts'
 import { indexLag } from './index-lag.ts'
+import { askedWords, idsWithKey, matchedPart } from './matched-part.ts'
 import { matchesOf } from './newest-matches.ts'
 import { hasOperators, searchQuery } from './query.ts'
 import { understandQuery } from './query-filters.ts'
-import type { FindQuery, Found, FoundGroup, FoundGroups } from './schema.ts'
-import { correctQuery, findByKeyPrefix } from './suggest.ts'
+import type { FindQuery, Found, FoundGroup, FoundGroups, Part } from './schema.ts'
+import { correctQuery } from './suggest.ts'
 import { passages } from './table.ts'
 
 interface Row extends Record<string, unknown> {
@@ -40,19 +42,10 @@ interface FindRequest {
   words: string
   /** Ids of the records with exactly this key. */
   keyed: readonly string[]
+  related: readonly RelatedTitle[]
   place: SearchFilter
   limit: number
 }
-
-const askedWords = (words: string): SQL => (words ? searchQuery(words, 'english') : sql`''::tsquery`)
-
-/** SQL column: matches of the key come first, then those of the title, of a label, and of the text. */
-const matchedPart = (keyed: readonly string[]): SQL => sql`case
-  when ${anyOf(passages.recordId, idList(keyed))} then 3
-  when ts_filter(${passages.search}, '{a}') @@ asked.words then 2
-  when cardinality(${passages.tags}) > 0
-    and to_tsvector('english', ${withoutPunctuation(sql`array_to_string(${passages.tags}, ' ')`)}) @@ asked.words then 1
-  else 0 end`
 
 const searchStatement = (ctx: Ctx, { words, keyed, limit }: FindRequest, matches: SQL): SQL => sql`
   with asked as materialized (select ${askedWords(words)} as words),
@@ -76,7 +69,7 @@ const searchStatement = (ctx: Ctx, { words, keyed, limit }: FindRequest, matches
       ${markMatches(passages.content, sql`asked.words`, 'english')} as marked_text
   from placed join ${passages} using (id), asked where place <= ${limit} order by top desc, ${passages.kind}, place`
 
-const toFound = (row: Row): Found => ({
+const toFound = (row: Row, related: readonly RelatedTitle[]): Found => ({
   kind: row.kind,
   id: row.record_id,
   key: row.record_key,
@@ -87,18 +80,32 @@ const toFound = (row: Row): Found => ({
   projectId: row.project_id,
   updatedAt: toIso(row.at),
   score: Math.round(Number(row.rank) * 1000) / 1000,
-  highlight: {
-    title: splitByMarks(row.title, row.marked_title),
-    text: excerptByMarks(row.content, row.marked_text, row.chunk > 0),
-  },
+  highlight: highlightOf(
+    row,
+    related.find(({ kind, recordId }) => kind === row.kind && recordId === row.record_id),
+  ),
 })
 
+const isMarked = (parts: readonly Part[]): boolean => parts.some(({ match }) => match)
+
+/** A record that only a related title matches shows that title instead of its text. */
+function highlightOf(row: Row, related: RelatedTitle | undefined): Found['highlight'] {
+  const title = splitByMarks(row.title, row.marked_title)
+  const text = excerptByMarks(row.content, row.marked_text, row.chunk > 0)
+  if (!related || isMarked(title) || isMarked(text)) return { title, text }
+  return { title, text: [{ text: `${related.of}: ` }, ...splitByMarks(related.title, related.marked)] }
+}
+
 /** SQL condition: the passages with the words; without words, the first passage of each record. */
-const isMatch = ({ words, keyed }: FindRequest): SQL => {
+const isMatch = ({ words, keyed, related }: FindRequest): SQL => {
   if (!words) return eq(passages.chunk, 0)
   // The `select` computes the query once, not for each passage.
   const hasWords = sql`${passages.search} @@ (select ${searchQuery(words, 'english')})`
-  return keyed.length > 0 ? or(hasWords, anyOf(passages.recordId, idList(keyed))) : hasWords
+  const others = [...Map.groupBy(related, ({ kind }) => kind)].map(([kind, titles]) =>
+    and(eq(passages.kind, kind), anyOf(passages.recordId, idList(titles.map(({ recordId }) => recordId)))),
+  )
+  if (keyed.length > 0) others.push(anyOf(passages.recordId, idList(keyed)))
+  return or(hasWords, ...others)
 }
 
 async function searchOnce(ctx: Ctx, request: FindRequest): Promise<FoundGroup[]> {
@@ -107,15 +114,11 @@ async function searchOnce(ctx: Ctx, request: FindRequest): Promise<FoundGroup[]>
   const groups = new Map<SearchName, FoundGroup>()
   for (const row of rows) {
     const group = groups.get(row.kind) ?? { kind: row.kind, total: row.total, items: [] }
-    group.items.push(toFound(row))
+    group.items.push(toFound(row, request.related))
     groups.set(row.kind, group)
   }
   return [...groups.values()]
 }
-
-/** Returns the ids of the records with exactly this key. */
-const idsWithKey = async (ctx: Ctx, words: string, place: SearchFilter): Promise<string[]> =>
-  (await findByKeyPrefix(ctx, words, place)).flatMap((row) => (row.key === words.toUpperCase() ? row.record_id : []))
 
 /**
  * Full-text search over everything that the caller may see, by kind. The query may contain filters. Without a match,
@@ -129,7 +132,13 @@ export const searchRecords = read(
     const { words, filters, place } = await understandQuery(ctx, q.trim(), given)
     if (place.kinds === '') return { items: [], nextCursor: null, filters }
     const search = async (text: string) =>
-      searchOnce(ctx, { words: text, keyed: await idsWithKey(ctx, text, place), place, limit })
+      searchOnce(ctx, {
+        words: text,
+        keyed: await idsWithKey(ctx, text, place),
+        related: text ? (await relatedTitles.call(ctx, { words: text })).flat() : [],
+        place,
+        limit,
+      })
     const items = await search(words)
     const corrected =
       words && items.length === 0 && !hasOperators(words) ? await correctQuery(ctx, words, place) : undefined

@@ -1,10 +1,10 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList, plainWords, vectorText } from '../../db/columns.ts'
 import { prepare } from '../../db/session.ts'
 import { type SearchName, searchNames } from '../../records/names.ts'
-import { ALL, type Candidate, compareEvery, compareLikely, comparisonFor } from './candidates.ts'
+import { ALL, type Candidate, compareEvery, compareLikely, compareWhere, comparisonFor } from './candidates.ts'
 import type { QueryVector } from './indexing/model.ts'
 import { rank } from './rank.ts'
 import { passages } from './table.ts'
@@ -22,6 +22,8 @@ export interface HybridQuery {
   /** With the scope of an agent or a session: ids of its records other than memories. */
   records?: readonly string[]
   tags?: readonly string[]
+  /** A further condition on passages, from the filters in a query. */
+  condition?: SQL
   /** Includes expired and superseded records. */
   old?: boolean
   limit: number
@@ -79,6 +81,7 @@ async function candidatesFor(
   asked: QueryVector | undefined,
   values: Record<string, unknown>,
 ): Promise<Candidate[]> {
+  if (query.condition) return compareWhere(query.condition, ctx.db, values)
   const { now: _, vector: __, model: ___, text: ____, ...narrowing } = values
   const place = JSON.stringify(narrowing)
   if (!largeCallers.has(place)) {

@@ -116,7 +116,10 @@ export const SuggestQuery = object({
 export type SuggestQuery = Static<typeof SuggestQuery>
 
 export const Question = object({
-  query: title(2000, { example: 'How do we get back after a failed deployment?' }),
+  query: title(2000, {
+    example: 'How do we get back after a failed deployment?',
+    description: 'A question or words, with the same filters as `GET /api/search`',
+  }),
   kinds: optional(array(oneOf(searchNames), searchNames.length, { uniqueItems: true, description: 'Only these' })),
   projectId: optional(within),
   limit: optional(int({ min: 1, max: 20, description: 'Maximum number of sources. Default: 8' })),
@@ -146,5 +149,6 @@ export const Answer = object({
   ),
   mode: oneOf(['hybrid', 'words'], { description: 'words: the embedding model is off or unreachable' }),
   sources: Type.Array(AnswerSource),
+  filters: optional(Type.Array(UnderstoodFilter, { description: 'The filters in the query, if there are any' })),
 })
 export type Answer = Static<typeof Answer>

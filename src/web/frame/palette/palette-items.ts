@@ -53,14 +53,13 @@ const jumpToTask = (typed: string, found: readonly PaletteItem[]): PaletteItem[]
     : []
 }
 
-/** Search by meaning knows no filters, so only the words are compared. */
+/** Without words, there is no meaning to compare. */
 const searchFor = (q: string): PaletteItem[] => {
-  const to = (text: string) => `/search?q=${encodeURIComponent(text)}`
-  const meant = parseSearchQuery(q).words
+  const to = `/search?q=${encodeURIComponent(q)}`
   return [
-    { id: 'search', label: words.palette.searchFor(q), icon: Search, to: to(q) },
-    ...(meant
-      ? [{ id: 'meaning', label: words.palette.byMeaning(meant), icon: Search, to: `${to(meant)}&by=meaning` }]
+    { id: 'search', label: words.palette.searchFor(q), icon: Search, to },
+    ...(parseSearchQuery(q).words
+      ? [{ id: 'meaning', label: words.palette.byMeaning(q), icon: Search, to: `${to}&by=meaning` }]
       : []),
   ]
 }

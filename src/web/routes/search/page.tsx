@@ -1,7 +1,7 @@
 /** Finds records by words or by meaning; a kind narrows what is found. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
-import type { Part } from '../../../features/search/schema.ts'
+import type { FoundGroups, Part } from '../../../features/search/schema.ts'
 import { type SearchName, searchNames } from '../../../records/names.ts'
 import { withoutFilter } from '../../../records/query-filters.ts'
 import type { Status } from '../../../records/task-states.ts'
@@ -69,20 +69,23 @@ const Start = () => (
   </EmptyState>
 )
 
-function ByWords({ search }: { search: SearchPageQuery }) {
-  const { team } = useRouteContext({ from: '/inside' })
+function Filters({ search: { q = '' }, filters }: { search: SearchPageQuery; filters: FoundGroups['filters'] }) {
   const navigate = route.useNavigate()
-  const { data, error } = useQuery(wordsQuery(team.id, search))
-  if (!data) return <LoadStatus of={{ data, error }} />
-  const { q = '' } = search
-  const chips = (
+  return (
     <QueryChips
-      filters={data.filters ?? []}
+      filters={filters ?? []}
       onRemove={(filter) =>
         void navigate({ search: (before) => ({ ...before, q: withoutFilter(q, filter) || undefined }) })
       }
     />
   )
+}
+
+function ByWords({ search }: { search: SearchPageQuery }) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const { data, error } = useQuery(wordsQuery(team.id, search))
+  if (!data) return <LoadStatus of={{ data, error }} />
+  const chips = <Filters search={search} filters={data.filters} />
   if (data.items.length === 0)
     return (
       <>
@@ -119,9 +122,17 @@ function ByMeaning({ search }: { search: SearchPageQuery }) {
   const { team } = useRouteContext({ from: '/inside' })
   const { data, error } = useQuery(meaningQuery(team.id, search))
   if (!data) return <LoadStatus of={{ data, error }} />
-  if (data.sources.length === 0) return <None search={search} />
+  const chips = <Filters search={search} filters={data.filters} />
+  if (data.sources.length === 0)
+    return (
+      <>
+        {chips}
+        <None search={search} />
+      </>
+    )
   return (
     <>
+      {chips}
       {data.mode === 'words' && <p className="soft">{words.onlyWords}</p>}
       {data.answer && (
         <section className="stack s1">

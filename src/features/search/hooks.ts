@@ -1,0 +1,16 @@
+import { hook } from '../../hooks.ts'
+import type { SearchName } from '../../records/names.ts'
+
+/** A title with the words that is not in a record itself, but belongs to it, such as that of its pull request. */
+export interface RelatedTitle {
+  kind: SearchName
+  recordId: string
+  /** What has the title: "Pull request". */
+  of: string
+  title: string
+  /** The title with marks around the matches (`markMatches`). */
+  marked: string
+}
+
+/** Returns the records that the words of a search query find by a related title. */
+export const relatedTitles = hook<{ words: string }, RelatedTitle[]>('search.relatedTitles')
