@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
 import { write } from '../../src/action.ts'
 import { machine } from '../../src/auth/policy.ts'
 import { lastDailyTime } from '../../src/features/notifications/daily-time.ts'
@@ -6,6 +7,7 @@ import { enqueueDueMails, mailUser } from '../../src/features/notifications/mail
 import type { NotificationPage } from '../../src/features/notifications/schema.ts'
 import { type Notice, notify } from '../../src/features/notifications/service.ts'
 import type { PreferencesAnswer } from '../../src/features/users/schema.ts'
+import { jobs } from '../../src/jobs/table.ts'
 import { type Person, person, sharedApp, systemCtx, type TestApp } from '../support/app.ts'
 import { type MailServer, mailRows, mailServer } from '../support/mail.ts'
 import { until } from '../support/until.ts'
@@ -252,6 +254,66 @@ describe('an announcement', () => {
     clock.forward({ days: 1 })
     expect(await Promise.all([daily, paused, hidden].map(mailsTo))).toEqual([['Maintenance'], ['Maintenance'], []])
     expect(await mailRows(t, usual.email, 'announcement')).toHaveLength(1)
+  })
+})
+
+describe('the mail of an announcement', () => {
+  // Jobs run only where the test runs them.
+  let held: TestApp
+  beforeAll(async () => {
+    held = await ownApp(clock.now, { ...server.settings, background: 'off', RATE_LIMIT_MAIL: '1000000' })
+  })
+  afterAll(() => held.close())
+  async function runJobs(): Promise<void> {
+    const waiting = await held.app.db.select().from(jobs)
+    for (const { id, name, data } of waiting.filter((job) => job.name.startsWith('notifications.mail'))) {
+      const definition = held.app.features.flatMap((feature) => feature.jobs ?? []).find((job) => job.name === name)
+      await held.app.db.delete(jobs).where(eq(jobs.id, id))
+      await definition?.run(held.app, data, new AbortController().signal)
+    }
+  }
+
+  test('is sent once to a reader who chooses the daily mail or a pause before it is sent, or ends them', async () => {
+    const boss = await person(held, { admin: true })
+    const daily = {
+      rules: { admin: { mail: 'daily' } },
+      daily: { days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] },
+    }
+    const atOnce = { rules: { admin: { mail: 'now' } } }
+    const pause = { pausedUntil: new Date(clock.now().getTime() + 3_600_000).toISOString() }
+    const changes = {
+      daily: [{}, daily],
+      atOnce: [daily, atOnce],
+      paused: [{}, pause],
+      resumed: [pause, { pausedUntil: null }],
+    }
+    const readers: Person[] = []
+    for (const [before] of Object.values(changes)) {
+      const who = await person(held)
+      await held.app.driver.query('update users set email_verified_at = now() where id = $1', [who.userId])
+      await choose(who, before as object)
+      readers.push(who)
+    }
+    const audience = { userIds: readers.map(({ userId }) => userId) }
+    await boss.fetch('POST', '/api/admin/notifications/send', { title: 'Maintenance', audience })
+    for (const [i, [, after]] of Object.values(changes).entries()) await choose(readers[i] as Person, after as object)
+    const mails = () =>
+      Promise.all(
+        readers.map(async ({ email }) => {
+          const kinds = ['announcement', 'daily', 'notification']
+          return (await Promise.all(kinds.map((kind) => mailRows(held, email, kind)))).flat().length
+        }),
+      )
+    await runJobs()
+    expect(await mails()).toEqual([0, 0, 0, 0])
+    clock.forward({ days: 1 })
+    await enqueueDueMails(systemCtx(held), {})
+    await runJobs()
+    expect(await mails()).toEqual([1, 1, 1, 1])
+    clock.forward({ days: 1 })
+    await enqueueDueMails(systemCtx(held), {})
+    await runJobs()
+    expect(await mails()).toEqual([1, 1, 1, 1])
   })
 })
 

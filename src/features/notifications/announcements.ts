@@ -142,13 +142,13 @@ async function deliverBatch(ctx: Ctx, { id, createdAt, audience, ...content }: R
   return hasMore
 }
 
-/** SQL for a mail that waits for the daily mail or the end of a pause. `announcement-mail.ts` sends the others. */
+/** SQL for the pending mail: with the daily mail, after a pause, or by `announcement-mail.ts`. */
 const pendingMail = ({ app }: Ctx, moment: string) => {
   const { isMailed, isDaily, isPausedAt } = announcementRule
   return sql<
-    'now' | 'daily' | null
+    'now' | 'daily' | 'announcement' | null
   >`case when not (${isMailed} and ${app.config.SMTP_URL !== undefined}::boolean) then null
-    when ${isDaily} then 'daily' when ${isPausedAt(moment)} then 'now' end`
+    when ${isDaily} then 'daily' when ${isPausedAt(moment)} then 'now' else 'announcement' end`
 }
 
 /** SQL condition: the user gets the announcement. */

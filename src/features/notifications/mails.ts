@@ -1,4 +1,4 @@
-import { eq, isNotNull, isNull, sql } from 'drizzle-orm'
+import { eq, inArray, isNotNull, isNull, sql } from 'drizzle-orm'
 import { type Ctx, contextOf, flow, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { machine } from '../../auth/policy.ts'
@@ -35,6 +35,9 @@ function dueBefore(now: string, user: Pick<typeof users.$inferSelect, 'preferenc
   return isPaused(chosen, now) ? undefined : lastDailyTime(now, dailyTimeOf(chosen), zoneOf(user))
 }
 
+/** SQL condition: `mailUser` sends it. The first part lets an index serve it. */
+const isPending = and(isNotNull(notifications.mail), inArray(notifications.mail, ['now', 'daily']))
+
 const findDueUsers = read('notifications.findDueUsers', machine, async (ctx, _: Record<string, never>) => {
   const rows = await ctx.db
     .select({
@@ -46,7 +49,7 @@ const findDueUsers = read('notifications.findDueUsers', machine, async (ctx, _: 
     })
     .from(notifications)
     .innerJoin(users, and(eq(users.id, notifications.userId), isReachable))
-    .where(isNotNull(notifications.mail))
+    .where(isPending)
     .groupBy(users.id)
   return rows.flatMap(({ id, now, oldest, ...user }) => {
     const before = dueBefore(ctx.now, user)
@@ -94,7 +97,7 @@ const findDueMail = read(
       .where(
         and(
           eq(notifications.userId, userId),
-          isNotNull(notifications.mail),
+          isPending,
           sql`(${notifications.mail} = 'now' or ${notifications.createdAt} < ${before}::timestamptz)`,
         ),
       )
@@ -139,7 +142,7 @@ const storeUserMail = write(
     const taken = await ctx.db
       .update(notifications)
       .set({ mail: null })
-      .where(and(anyOf(notifications.id, idList(ids)), isNotNull(notifications.mail)))
+      .where(and(anyOf(notifications.id, idList(ids)), isPending))
       .returning({ id: notifications.id })
     const own = new Set(taken.map(({ id }) => id))
     const mailed = items.filter(({ id }) => own.has(id))

@@ -56,8 +56,11 @@ export const notifications = pgTable(
     announcementId: uuid().references(() => announcements.id, { onDelete: 'set null' }),
     /** false: its reader does not want this reason in the inbox. It is then only mailed, pushed or forwarded. */
     inbox: boolean().notNull().default(true),
-    /** The pending mail: at once, or with the next daily mail. Null once it is queued, or if none is wanted. */
-    mail: text().$type<'now' | 'daily'>(),
+    /**
+     * The pending mail: at once, with the next daily mail, or with the mails of an announcement
+     * (`announcement-mail.ts`). Null once it is queued, or if none is wanted.
+     */
+    mail: text().$type<'now' | 'daily' | 'announcement'>(),
   },
   (t) => [
     index('notifications_user').on(t.userId, t.createdAt, t.id),
