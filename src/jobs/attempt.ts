@@ -56,20 +56,39 @@ export async function runAttempt<A>(
     return next !== undefined
   } catch (error) {
     clearTimeout(timeout)
+    if (isFinal(definition, job, error) && !(await reportFailed(around, definition, job))) return true
     await storeFailure(around, definition, job, error)
     return true
   }
 }
 
+/** No other attempt follows. */
+const isFinal = ({ retries = 10 }: AnyJob, { attempt }: ClaimedJob, error: unknown): boolean =>
+  error !== leaseLost && error !== serverStopped && attempt > retries
+
+/** Returns false if the feature could not handle it: the job stays claimed until its lease ends, and is run again. */
+async function reportFailed<A>(around: AttemptContext<A>, definition: Scheduled<A>, job: ClaimedJob): Promise<boolean> {
+  try {
+    await definition.onFailed?.(around.app, job.data)
+    return true
+  } catch (error) {
+    around.log.warn('the failure of a job was not handled; the job will run again', {
+      ...jobFacts(definition, job),
+      error,
+    })
+    return false
+  }
+}
+
 async function storeFailure(around: Storing, definition: AnyJob, job: ClaimedJob, error: unknown): Promise<void> {
   const { log, backoff } = around
-  const { next, retries = 10 } = definition
+  const { next } = definition
   const reason = (error instanceof Error ? error.message : String(error)).slice(0, 500)
   const facts = jobFacts(definition, job)
   const store = (text: string, params: unknown[]) => settle(around, definition, job, text, params)
   if (error === leaseLost) log.warn('job given up', { ...facts, error })
   else if (error === serverStopped) await store(sql.retry, [job.attempt - 1, reason, 0])
-  else if (job.attempt <= retries) {
+  else if (!isFinal(definition, job, error)) {
     const wait = backoff(job.attempt)
     await store(sql.retry, [job.attempt, reason, wait])
     log.warn('job failed, will be tried again', { ...facts, inSeconds: Math.round(wait / 1000), error })

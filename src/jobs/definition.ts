@@ -23,6 +23,11 @@ export interface JobDefinition<A, D = Record<string, unknown>> {
   run(app: A, data: D, signal: AbortSignal): Promise<void>
   /** Attempts after the first. Default: 10, with waits doubling from 5 s up to an hour. */
   retries?: number
+  /**
+   * Called when the last attempt has failed, before the job is put aside. It runs at least once: again if it throws, or
+   * after a crash.
+   */
+  onFailed?(app: A, data: D): Promise<void>
   /** Cron expression in UTC. Runs once across instances. After downtime, one run replaces all missed ones. */
   every?: string
   /** If it returns false, only other instances run the job. */

@@ -215,6 +215,24 @@ describe('a failing job', () => {
     expect(await jobs.status()).toEqual({ ...none, failed: 1 })
   })
 
+  test('reports that its last attempt failed before it is dead, and again if that fails', async () => {
+    const reported: unknown[] = []
+    const onFailed = async (_: object, data: object) => {
+      if (reported.push(data) === 1) throw new Error('not now')
+    }
+    const jobs = make([failing(Number.POSITIVE_INFINITY, { retries: 1, onFailed })])
+    await jobs.start(app)
+    await enqueue(jobs, [{ name: 'a', data: { id: 7 } }])
+    await jobs.said.until('the failure of a job was not handled; the job will run again')
+    expect(jobs.said.count('job failed permanently')).toBe(0)
+    // Its lease ends.
+    await driver.exec('update jobs set run_at = now()')
+    jobs.wake([])
+    await jobs.said.until('job failed permanently')
+    expect(reported).toEqual([{ id: 7 }, { id: 7 }])
+    expect(await jobs.status()).toEqual({ ...none, failed: 1 })
+  })
+
   test('is aborted when it takes too long', async () => {
     const ended: unknown[] = []
     const run = async (_: object, __: object, signal: AbortSignal) =>

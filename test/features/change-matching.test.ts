@@ -256,6 +256,26 @@ describe('a change of many tasks', () => {
     await team.owner.fetch('PATCH', path, { role: 'member' })
   })
 
+  test('stops and frees its place when its job has failed too often', async () => {
+    const project = await projectWith(30)
+    const body = { where: { projectId: project.id }, expect: 30, change: { priority: 'high' } }
+    const running = [await begin(team.member, body), await begin(team.member, body), await begin(team.member, body)]
+    expect((await begin(team.member, body)).body.code).toBe('conflict.in_progress')
+    const [first, ...others] = running.map((answer) => answer.body.id) as [string, ...string[]]
+    await runJobs(first, 1)
+    const job = t.app.features.flatMap((feature) => feature.jobs ?? []).find(({ name }) => name === 'changes.run')
+    await job?.onFailed?.(t.app, { id: first })
+    expect(await progress(team.member, first)).toMatchObject({
+      state: 'stopped',
+      running: false,
+      done: 25,
+      stoppedBecause: 'The server failed several times. The other tasks did not change.',
+    })
+    const next = await begin(team.member, body)
+    expect(next.status).toBe(201)
+    for (const id of [...others, next.body.id]) await runJobs(id)
+  })
+
   test('of more than 200 tasks is undone by a job', async () => {
     const project = await projectWith(210)
     const where = { projectId: project.id }

@@ -163,6 +163,10 @@ const endChange = write(
   { bookkeeping: true },
 )
 
+/** Ends a change whose job failed too often, so that the person can start others. */
+export const endFailedChange = (app: App, id: string): Promise<void> =>
+  endChange(contextOf(app, system), { id, reason: 'The server failed several times. The other tasks did not change.' })
+
 export const stopChange = write(
   'changes.stopRunning',
   taskWriteRule,

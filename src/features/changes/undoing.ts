@@ -112,6 +112,9 @@ const giveUp = write(
   { bookkeeping: true },
 )
 
+/** Ends an undo whose job failed too often. */
+export const giveUpUndo = (app: App, id: string): Promise<void> => giveUp(contextOf(app, system), { id })
+
 /** Tells the person how far the undo of a change of many tasks is. */
 async function emitUndo(ctx: Ctx, id: string): Promise<void> {
   const [row] = await ctx.db
