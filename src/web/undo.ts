@@ -26,7 +26,7 @@ const MOST = 20
 const RECENT_MS = 10 * 60_000
 const done: UndoEntry[] = []
 
-/** Shows a toast that undoes the last change: `offerUndo('LAN-42 is done', changeId)`. */
+/** Shows a toast that undoes the last change: `offerUndo('LAN-42 completed', changeId)`. */
 export function offerUndo(title: string, undo: UndoEntry['undo'] | ChangeId, about?: ToastText['about']): void {
   const one = rememberUndo(title, undo)
   toast({ title, about, action: { label: words.keys.undo, run: () => void undoChange(one) } })

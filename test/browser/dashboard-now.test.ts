@@ -56,7 +56,7 @@ test('an agent that claims a task and stalls is taken over, and its session can 
   await works(boss, task, 'Make a book open with no network')
   await fallSilent(task)
   await ada.goto('/now')
-  const held = ada.page.getByRole('group', { name: 'Working now' }).getByRole('link', { name: new RegExp(task.key) })
+  const held = ada.page.getByRole('group', { name: 'At work now' }).getByRole('link', { name: new RegExp(task.key) })
   await held.getByText('stalled').waitFor()
   const lane = ada.page.getByRole('article').filter({ hasText: task.key })
   await lane.getByText('stalled', { exact: true }).waitFor()

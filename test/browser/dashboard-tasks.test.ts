@@ -273,7 +273,7 @@ test('a card moves by pointer and by the m key; an edit conflict is shown; the p
   const met = panel.getByRole('alert', { name: 'Edit conflict' })
   await met.getByText('Rope of hemp').waitFor()
   await met.getByText('Rope of steel').waitFor()
-  await met.getByRole('button', { name: 'Save mine' }).click()
+  await met.getByRole('button', { name: 'Keep mine' }).click()
   await panel.getByRole('button', { name: 'Rope of steel' }).waitFor()
   // Of another field: both changes are kept, and nobody is asked.
   await theirs({ labels: ['rigging'] })

@@ -72,7 +72,7 @@ test('Claim and Complete are locked without a connection, and work again when it
   await ada.context.setOffline(false)
   await ada.page.getByText('This needs a connection.').waitFor({ state: 'detached' })
   await ada.button('Complete').click()
-  await ada.see(`${key} is done`)
+  await ada.see(`${key} completed`)
   ada.trouble.splice(0, ada.trouble.length, ...ada.trouble.filter((one) => !/ERR_|fetching the script/.test(one)))
   await ada.leave()
 }, 300_000)

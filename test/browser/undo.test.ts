@@ -30,7 +30,7 @@ test('a completion lists open criteria and subtasks first, and Ctrl+Z undoes it 
   await popup.waitFor({ state: 'detached' })
   await ada.button('Complete').press('Enter')
   await popup.getByRole('button', { name: 'Tick both and complete' }).press('Enter')
-  await ada.see(`${made.key} is done`)
+  await ada.see(`${made.key} completed`)
   expect(await read(made.key)).toMatchObject({ status: 'done', acceptance: [{ done: true }, { done: true }] })
   expect(await read(waiting.key)).toMatchObject({ status: 'todo' })
 
@@ -113,7 +113,7 @@ test('the message of a completion goes when someone else changes the task', asyn
   await ada.goto(`/tasks/${key}`)
   await isLive(ada)
   await ada.button('Complete').click()
-  const message = ada.page.getByText(`${key} is done`)
+  const message = ada.page.getByText(`${key} completed`)
   // A message stays while the pointer is over it, so only the event can close it.
   await message.hover()
   await call(ada, 'PATCH', `/api/tasks/${key}`, { priority: 'high' })

@@ -34,7 +34,8 @@ export function LoadStatus({ of: { data, error } }: { of: { data: unknown; error
 }
 
 /** An empty page: an empty timeline, a title, and what to do next. */
-export function EmptyState({ title, children }: { title: string; children: ReactNode }) {
+export function EmptyState({ title, isPage, children }: { title: string; isPage?: true; children: ReactNode }) {
+  const Heading = isPage ? 'h1' : 'h2'
   return (
     <div className="void">
       <svg className="staff voidstaff" height="44" viewBox="0 0 300 44" aria-hidden>
@@ -43,7 +44,7 @@ export function EmptyState({ title, children }: { title: string; children: React
         ))}
         <rect className="restmark" x="146" y="14" width="9" height="5" rx="1" />
       </svg>
-      <h2 className="h1">{title}</h2>
+      <Heading className="h1">{title}</Heading>
       {children}
     </div>
   )

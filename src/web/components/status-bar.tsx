@@ -9,6 +9,7 @@ import {
   useEffect,
   useState,
 } from 'react'
+import { keyLabels } from '../shortcuts.ts'
 
 interface StatusBarContent {
   /** Of several, the last one is shown: the keys of a picker over those of its page. */
@@ -49,3 +50,13 @@ export function useStatusBarLeft(left: ReactNode): void {
 }
 
 export const Kbd = ({ children }: { children: ReactNode }) => <kbd className="kbd">{children}</kbd>
+
+/** What a key does, for the left of the status bar: `<KeyHint keys="j k" text="move" />`. */
+export const KeyHint = ({ keys, text }: { keys: string; text: string }) => (
+  <span className="row">
+    {keyLabels(keys).map((cap) => (
+      <Kbd key={cap}>{cap}</Kbd>
+    ))}
+    {text}
+  </span>
+)

@@ -9,7 +9,7 @@ import { NotLoaded, NotLoadedPage } from './unloaded-page.tsx'
 
 export const NotFound = () => (
   <div className="scroll">
-    <EmptyState title={words.notFound}>
+    <EmptyState title={words.notFound} isPage>
       <p className="soft">{words.notFoundText}</p>
       <p className="voidact">
         <span className="row">

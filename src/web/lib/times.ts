@@ -7,11 +7,6 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-const inUnits = (unit: 'second' | 'minute' | 'hour' | 'day') =>
-  once(() => new Intl.NumberFormat(undefined, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 0 }))
-const units = { second: inUnits('second'), minute: inUnits('minute'), hour: inUnits('hour'), day: inUnits('day') }
-const short = (value: number, unit: keyof typeof units): string => units[unit]().format(value)
-
 /** A format is made once: that takes longer than using it. */
 const dates = (options: Intl.DateTimeFormatOptions) => {
   const format = once(() => new Intl.DateTimeFormat(undefined, options))
@@ -19,15 +14,15 @@ const dates = (options: Intl.DateTimeFormatOptions) => {
 }
 
 /** A number of minutes: "16 min". */
-export const minutes = (n: number): string => short(n, 'minute')
+export const minutes = (n: number): string => `${Math.round(n)} min`
 
-/** How long ago, in one unit: "20 sec", "3 min", "2 hr". */
+/** How long ago, in one unit: "20 s", "3 min", "2 h", "5 d". */
 export function ago(instant: string, now = Date.now()): string {
   const passed = Math.max(0, now - Date.parse(instant))
-  if (passed < MINUTE) return short(Math.floor(passed / SECOND), 'second')
-  if (passed < HOUR) return short(Math.floor(passed / MINUTE), 'minute')
-  if (passed < DAY) return short(Math.floor(passed / HOUR), 'hour')
-  return short(Math.floor(passed / DAY), 'day')
+  if (passed < MINUTE) return `${Math.floor(passed / SECOND)} s`
+  if (passed < HOUR) return minutes(Math.floor(passed / MINUTE))
+  if (passed < DAY) return `${Math.floor(passed / HOUR)} h`
+  return `${Math.floor(passed / DAY)} d`
 }
 
 /** The last call of a worker is known to within 20 seconds, so it is not shown more exactly. */

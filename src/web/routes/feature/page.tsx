@@ -9,7 +9,7 @@ import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
 import { LazyMenu } from '../../components/lazy-menu.tsx'
 import { isLocked, LockedButton } from '../../components/locked-button.tsx'
 import { SaveError } from '../../components/states.tsx'
-import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
+import { KeyHint, useStatusBarLeft } from '../../components/status-bar.tsx'
 import { Markdown } from '../../components/text/markdown.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCrumbs } from '../../crumbs.ts'
@@ -42,14 +42,11 @@ const EditDialog = lazy(async () => ({ default: (await dialogs()).EditDialog }))
 type Shown = 'evidence' | 'override' | 'edit' | undefined
 
 const keysHere = (
-  <span className="row">
-    <Kbd>v</Kbd>
-    {words.keys.verify}
-    <Kbd>e</Kbd>
-    {words.keys.evidence}
-    <Kbd>r</Kbd>
-    {words.keys.review}
-  </span>
+  <>
+    <KeyHint keys="v" text={words.keys.verify} />
+    <KeyHint keys="e" text={words.keys.evidence} />
+    <KeyHint keys="r" text={words.keys.review} />
+  </>
 )
 
 export function FeaturePage() {

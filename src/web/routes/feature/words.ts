@@ -49,8 +49,7 @@ export const words = {
   missing: 'Missing for the next gate',
   nothingMissing: 'Nothing is missing. The feature can advance.',
   nMissing: (n: number) => `${n} missing`,
-  sameForAgents:
-    'An agent that tries to advance the feature gets this same list, with the call that supplies each item.',
+  sameForAgents: 'An agent that tries gets the same list, with the call that supplies each item.',
   callOf: 'The call that supplies it',
   addEvidence: 'Add evidence',
   openFeature: 'Open the feature',

@@ -8,7 +8,7 @@ export const words = {
   mine: 'Your work',
   nothingMine: 'No open task is assigned to you.',
   take: 'tutti tasks next',
-  atWork: 'Working now',
+  atWork: 'At work now',
   nobody: 'No one is working on a task right now.',
   now: 'Now',
   today: 'What agents did today',

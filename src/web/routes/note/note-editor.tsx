@@ -1,8 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import type { NoteRead } from '../../../features/notes/schema.ts'
 import { notes, ok, writeOptions } from '../../api.ts'
-import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
-import { keyLabels } from '../../shortcuts.ts'
+import { Kbd, KeyHint, useStatusBarLeft } from '../../components/status-bar.tsx'
 import { DraftEditor } from '../../writing/draft-editor.tsx'
 import { type TextDraft, useTextDraft } from '../../writing/text-draft.ts'
 import { noteQuery } from './queries.ts'
@@ -15,18 +14,15 @@ interface Props {
 }
 
 const keys = (
-  <span className="row">
-    {keyLabels('$mod+s').map((cap) => (
-      <Kbd key={cap}>{cap}</Kbd>
-    ))}
-    {words.save}
-    <Kbd>[[</Kbd>
-    {words.keys.note}
-    <Kbd>@</Kbd>
-    {words.keys.person}
-    <Kbd>#</Kbd>
-    {words.keys.task}
-  </span>
+  <>
+    <KeyHint keys="$mod+s" text={words.save} />
+    <span className="row">
+      <Kbd>[[</Kbd>
+      {words.keys.note}
+    </span>
+    <KeyHint keys="@" text={words.keys.person} />
+    <KeyHint keys="#" text={words.keys.task} />
+  </>
 )
 
 /** The name of the draft of a note's text. */

@@ -4,7 +4,7 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { ClipboardPaste, Plus } from 'lucide-react'
 import { type ReactNode, Suspense, useMemo, useState } from 'react'
 import type { Tree } from '../../../features/planning/schema.ts'
-import { Kbd, useSetStatusBar, useStatusBarLeft } from '../../components/status-bar.tsx'
+import { Kbd, KeyHint, useSetStatusBar, useStatusBarLeft } from '../../components/status-bar.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { lazy } from '../../lib/lazy.ts'
@@ -24,15 +24,11 @@ const OutlineDialog = lazy(() => import('./outline-dialog.tsx'))
 const TaskPanel = lazy(async () => ({ default: (await import('../task/panel.tsx')).TaskPanel }))
 
 const keysOfPlan = (
-  <span className="row">
-    <Kbd>Alt</Kbd>
-    <Kbd>↑↓</Kbd>
-    {words.keys.move}
-    <Kbd>F2</Kbd>
-    {words.keys.rename}
-    <Kbd>↵</Kbd>
-    {words.keys.open}
-  </span>
+  <>
+    <KeyHint keys="Alt+ArrowUp ArrowDown" text={words.keys.move} />
+    <KeyHint keys="F2" text={words.keys.rename} />
+    <KeyHint keys="Enter" text={words.keys.open} />
+  </>
 )
 
 export function PlanPage() {

@@ -6,10 +6,10 @@ import { useEffect, useMemo, useRef, useState } from 'react'
 import type { TaskDetail, TaskItem } from '../../../features/tasks/schema.ts'
 import { agentsQuery, membersQuery } from '../../account/session.ts'
 import { LazyMenu } from '../../components/lazy-menu.tsx'
-import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
+import { Kbd, KeyHint, useStatusBarLeft } from '../../components/status-bar.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { copyText } from '../../lib/clipboard.ts'
-import { keyLabels, useCommands } from '../../shortcuts.ts'
+import { useCommands } from '../../shortcuts.ts'
 import { statusNames } from '../../words.ts'
 import { useChangeTasks } from './pickers/change-tasks.ts'
 import { useCompleteListed } from './pickers/complete-key.tsx'
@@ -216,13 +216,4 @@ const SelectionKeys = ({ n, all }: { n: number; all: number }) => (
     {n < all && <KeyHint keys="$mod+a" text={words.keys.foot.all(all)} />}
     <KeyHint keys="Escape" text={words.keys.foot.clear} />
   </>
-)
-
-const KeyHint = ({ keys, text }: { keys: string; text: string }) => (
-  <span className="row">
-    {keyLabels(keys).map((cap) => (
-      <Kbd key={cap}>{cap}</Kbd>
-    ))}
-    {text}
-  </span>
 )

@@ -2,7 +2,7 @@
 import { Bookmark, ListFilter, Plus } from 'lucide-react'
 import { type ReactNode, Suspense, useCallback, useState } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
-import { Kbd, useStatusBarLeft } from '../../components/status-bar.tsx'
+import { Kbd, KeyHint, useStatusBarLeft } from '../../components/status-bar.tsx'
 import { lazy } from '../../lib/lazy.ts'
 import { FilterBar } from './list/filter-bar.tsx'
 import type { GroupAdd } from './list/group-head.tsx'
@@ -21,19 +21,13 @@ const ViewsDialog = lazy(() => import('./views-dialog.tsx'))
 const Timeline = lazy(() => import('./list/timeline.tsx'))
 
 const keysOfPage = (
-  <span className="row">
-    <Kbd>c</Kbd>
-    {words.keys.create}
-    <Kbd>j</Kbd>
-    <Kbd>k</Kbd>
-    {words.keys.move}
-    <Kbd>x</Kbd>
-    {words.keys.foot.select}
-    <Kbd>f</Kbd>
-    {words.keys.foot.filter}
-    <Kbd>⇧G</Kbd>
-    {words.keys.foot.group}
-  </span>
+  <>
+    <KeyHint keys="c" text={words.keys.create} />
+    <KeyHint keys="j k" text={words.keys.move} />
+    <KeyHint keys="x" text={words.keys.foot.select} />
+    <KeyHint keys="f" text={words.keys.foot.filter} />
+    <KeyHint keys="Shift+g" text={words.keys.foot.group} />
+  </>
 )
 
 interface Props {

@@ -101,7 +101,7 @@ export const words = {
   waitsFor: (n: number) => `waits for ${n}`,
   leaseLine: (left: number, change: string | undefined) =>
     change ? `${minutes(left)} · change ${change}` : minutes(left),
-  unchangedFor: (time: string) => `no change for ${time}`,
+  unchangedFor: (time: string) => `no change ${time}`,
   priorityOf: (level: string) => `${level} priority`,
   moved: (key: string, column: string) => `${key} → ${column}`,
   movedBack: (key: string) => `${key} moved back`,
@@ -116,7 +116,7 @@ export const words = {
   selected: (n: number) => `${n} selected`,
   selectAll: (n: number) => `Select all ${n}`,
   selectOne: (key: string) => `Select ${key}`,
-  clearSelection: 'Clear the selection',
+  clearSelection: 'Clear selection',
   moreActions: 'More actions',
   copyKeys: 'Copy keys',
   changedTo: (what: string, said: string) => `${what}: ${said}`,

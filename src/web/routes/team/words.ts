@@ -39,7 +39,7 @@ export const words = {
   until: (day: string) => `until ${day}`,
   expired: 'expired',
   again: 'Invite again',
-  againOf: (email: string) => `Invite ${email} again`,
+  againOf: (email: string) => `Invite again: ${email}`,
   withdraw: 'Withdraw',
   withdrawOf: (email: string) => `Withdraw the invite for ${email}`,
   withdrawTitle: (email: string) => `Withdraw the invite for ${email}?`,

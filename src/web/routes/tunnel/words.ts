@@ -1,7 +1,7 @@
 import type { TunnelAction } from '../../../features/tunnels/actions/action-schema.ts'
 
 export const words = {
-  tunnels: 'Tunnels',
+  tunnels: 'Machines',
   facts: {
     since: 'Connected',
     rtt: 'Round trip',

@@ -1,7 +1,7 @@
 import type { Tunnel } from '../../../features/tunnels/schema.ts'
 
 export const words = {
-  title: 'Tunnels',
+  title: 'Machines',
   about: 'Machines that connect to this server, so that you can open services that run on them.',
   none: 'No machine is connected',
   noneText: 'A tunnel lets your team open a service on a machine, without an open port or a public address.',
