@@ -8,7 +8,7 @@ import { tasks } from './table.ts'
  * SQL for a party as JSON: its name; for an agent also its program and the id and name of the person it works for. Null
  * for a removed account, and for an agent that neither belongs to the team any more nor is public.
  */
-export const partyOf = (type: SQL, id: SQL, forId?: SQL): SQL<string | null> =>
+const partyOf = (type: SQL, id: SQL, forId?: SQL): SQL<string | null> =>
   sql`case ${type}
     when 'user' then (select json_build_array(${users.name})::text from ${users} where ${users.id} = ${id})
     when 'agent' then (select json_build_array(${agents.name}, ${agents.client}, ${users.id}, ${users.name})::text
