@@ -127,8 +127,8 @@ test('`can` of a blocked task names the blockers, who works on them, and the way
       { key: free.key, title: free.title, holder: null, heldSince: null, assignee: owner },
     ],
     next: [
-      { command: `tutti tasks complete ${held.key}`, page: `/tasks/${held.key}` },
-      { command: `tutti tasks complete ${free.key}` },
+      { command: `tutti tasks done ${held.key}`, page: `/tasks/${held.key}` },
+      { command: `tutti tasks done ${free.key}` },
       { route: `PATCH /api/tasks/${key}`, command: `tutti tasks unblock ${key} ${held.key}` },
       { command: `tutti tasks unblock ${key} ${free.key}` },
     ],

@@ -77,7 +77,7 @@ const waysToUnblock = ({ key }: Task, blockers: readonly Blocker[], mayUpdate: b
   ...blockers.map((blocker) => ({
     tool: 'complete_task',
     route: `POST /api/tasks/${blocker.key}/complete`,
-    command: `tutti tasks complete ${blocker.key}`,
+    command: `tutti tasks done ${blocker.key}`,
     page: `/tasks/${blocker.key}`,
   })),
   ...(mayUpdate ? blockers : []).map((blocker) => ({
@@ -99,7 +99,7 @@ export async function findPermitted(ctx: Ctx, ref: string, action: TaskAction): 
   return requirePermitted(ctx, await findWithProject(ctx, ref), action)
 }
 
-export function requirePermitted(ctx: Ctx, found: FoundTask, action: TaskAction): FoundTask {
+export function requirePermitted<F extends FoundTask>(ctx: Ctx, found: F, action: TaskAction): F {
   throwIfRefused(refusals[action](ctx, found))
   return found
 }
