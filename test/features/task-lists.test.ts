@@ -163,6 +163,34 @@ describe('changing several tasks', () => {
     expect((await ada.fetch('POST', '/api/tasks/batch', too)).status).toBe(422)
   })
 
+  test('closes and opens tasks in their order: each one counts for those that wait for it', async () => {
+    const { ada, make } = await world()
+    const first = await make('first')
+    const second = await make('second', { blockedBy: [first.key] })
+    const third = await make('third', { blockedBy: [second.key] })
+    await ada.fetch('PATCH', `/api/tasks/${third.key}`, { status: 'blocked' })
+    interface Changed {
+      items: { task?: { status: string; version: number; blockedBy: string[] }; problem?: { code: string } }[]
+    }
+    const send = async (refs: string[], status: string) => {
+      const input = { tasks: refs.map((id) => ({ id })), change: { status } }
+      const { body } = await ada.fetch<Changed>('POST', '/api/tasks/batch', input)
+      return body.items.map(({ task, problem }) => problem?.code ?? task?.status)
+    }
+    const blocked = 'conflict.blocked'
+    expect(await send([third.id, second.id, first.id], 'done')).toEqual([blocked, blocked, 'done'])
+    expect(await send([first.id], 'todo')).toEqual(['todo'])
+    // By id they are read ahead, by key at their turn.
+    expect(await send([first.id, second.id, third.id], 'done')).toEqual(['done', 'done', 'done'])
+    expect(await send([second.id, third.id], 'backlog')).toEqual(['backlog', 'backlog'])
+    expect(await send([first.id, second.id], 'in_progress')).toEqual(['in_progress', blocked])
+    expect(await send([first.key, second.id, third.key], 'done')).toEqual(['done', 'done', 'done'])
+    expect(await send([third.id, first.id, second.id, first.id], 'todo')).toEqual(['todo', 'todo', 'todo', 'todo'])
+    const blockers = async (key: string) =>
+      (await ada.fetch<{ blockedBy: string[] }>('GET', `/api/tasks/${key}`)).body.blockedBy
+    expect([await blockers(second.key), await blockers(third.key)]).toEqual([[first.key], [second.key]])
+  })
+
   test('adds and removes blockers, and keeps the others', async () => {
     const { ada, make } = await world()
     const [first, second, third] = [await make('first'), await make('second'), await make('third')]

@@ -128,19 +128,28 @@ export function assigneeColumns(ctx: Ctx, before: Task, to: KnownUserOrAgent | u
   }
 }
 
+interface Circumstances {
+  blockers?: TaskChange['blockers']
+  /** Collects the notifications of a batch. */
+  notices?: BatchNotices | undefined
+  /** Set if the task and those next to it are locked: how many open tasks wait for it. */
+  locked?: { openWaiters: number } | undefined
+}
+
 /** Reports a change to the features above, and returns the tasks that it unblocked or blocked. */
 export async function findConsequences(
   ctx: Ctx,
   { task: before, lastCheckpoint }: FoundTask,
   after: Task,
-  { blockers, notices }: { blockers?: TaskChange['blockers']; notices?: BatchNotices } = {},
+  { blockers, notices, locked }: Circumstances = {},
 ): Promise<Pick<TaskChanged, 'freed' | 'blocked'>> {
   const [was, is] = [isClosed(before.status), isClosed(after.status)]
-  const freed = !was && is ? await unblockTasks(ctx, [after.id], after.key, notices) : []
+  const hasWaiters = locked?.openWaiters !== 0
+  const freed = !was && is && hasWaiters ? await unblockTasks(ctx, [after.id], after.key, notices) : []
   await taskChanged.call(ctx, { before, after, blockers, lastCheckpoint, freed })
   return {
     freed: freed.map(({ from: _, ...task }) => task),
-    blocked: was && !is ? await findBlockedAgain(ctx, after.id) : [],
+    blocked: was && !is && hasWaiters ? await findBlockedAgain(ctx, after.id) : [],
   }
 }
 

@@ -110,7 +110,7 @@ export const update = write(
     const { dependencyId, former, known, notices, ...patch } = given
     const isChange = (said ?? evidence) === undefined || Object.keys(patch).length > 0
     const action = isChange || evidence ? 'update' : 'comment'
-    const found = known ? requirePermitted(ctx, known, action) : await findPermitted(ctx, ref, action)
+    const found: KnownTask = known ? requirePermitted(ctx, known, action) : await findPermitted(ctx, ref, action)
     checkVersion(ctx, found.task)
     const changed = isChange
       ? await applyPatch(ctx, found, patch, { dependencyId, former, notices })
@@ -122,21 +122,26 @@ export const update = write(
   { versioned: true, undoable: true },
 )
 
+/** A task, as the same transaction has just read it. */
+export interface KnownTask extends FoundTask {
+  /** Set if the task and those next to it are locked: how many open tasks wait for it. */
+  locked?: { openWaiters: number }
+}
+
 /** What only other features of the server can set. */
 interface Internal {
   /** The id of a new dependency. */
   dependencyId?: string
   /** With an undo. */
   former?: FormerColumns
-  /** The task, as the same transaction has just read it. */
-  known?: FoundTask
+  known?: KnownTask
   /** Collects the notifications of a batch. */
   notices?: BatchNotices
 }
 
 async function applyPatch(
   ctx: Ctx,
-  found: FoundTask,
+  found: KnownTask,
   { keepTicks, ...patch }: Omit<TaskPatch, 'comment' | 'asks' | 'evidence'>,
   { dependencyId, former, notices }: Internal,
 ): Promise<TaskChanged> {
@@ -163,7 +168,7 @@ async function applyPatch(
       ? tickAccepted(given ? toCriteria(given, known) : known, accepted)
       : undefined
   const blockers = await blockersAfter(ctx, before, patch)
-  await lockForChange(ctx, before, patch, blockers)
+  if (!found.locked || blockers) await lockForChange(ctx, before, patch, blockers)
   const tied = blockers && { before: await visibleBlockers(ctx, before.id), after: blockers }
   // A caller who sends back the list that they read keeps the blockers that they cannot see.
   const keepHidden = blockedBy?.includes(HIDDEN) ?? true
@@ -188,7 +193,7 @@ async function applyPatch(
   return {
     ...changed,
     ...stillOpen(changed),
-    ...(await findConsequences(ctx, found, changed, { blockers: tied, notices })),
+    ...(await findConsequences(ctx, found, changed, { blockers: tied, notices, locked: found.locked })),
   }
 }
 

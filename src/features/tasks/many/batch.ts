@@ -1,13 +1,17 @@
+import { eq } from 'drizzle-orm'
 import { attempt, type Ctx, flow, write } from '../../../action.ts'
 import { rightsOf } from '../../../auth/rights.ts'
 import { anyOf, idList } from '../../../db/columns.ts'
 import { and } from '../../../db/conditions.ts'
 import { AppError } from '../../../errors.ts'
 import { isId } from '../../../records/reference.ts'
+import { isClosed } from '../../../records/task-states.ts'
 import { currentUserOrAgent } from '../../agents/users-and-agents.ts'
+import { projects } from '../../projects/table.ts'
+import { lockNeighbours } from '../dependencies/neighbours.ts'
 import { taskWriteRule } from '../refusals.ts'
-import { type FoundTask, selectFound, toFound, visibleTo } from '../rows.ts'
-import { update } from '../service.ts'
+import { foundColumns, toFound, visibleTo } from '../rows.ts'
+import { type KnownTask, update } from '../service.ts'
 import { tasks as taskTable } from '../table.ts'
 import type { ChangedMany, ChangeMany } from './many-schema.ts'
 import { type BatchNotices, mergeNotices, sendNotices } from './notices.ts'
@@ -65,15 +69,13 @@ const notifyBatch = write(
 
 /** Changes the tasks one after the other in the caller's transaction. A refused change is undone alone. */
 export async function changeEach(ctx: Ctx, { tasks, change }: ChangeMany): Promise<StepResult> {
-  // A change of the state or the parent may change other tasks of the batch, so it reads each task at its turn.
-  const isPlain = change.status === undefined && change.parentId === undefined
-  const found = isPlain ? await findAll(ctx, tasks) : undefined
+  const found = readsAhead(change) ? await findAll(ctx, tasks, change) : new Map<string, KnownTask>()
   const items: BatchResult[] = []
   const notices: BatchNotices = {}
   for (const { id, ifMatch } of tasks) {
     const own: Ctx = { ...ctx, expectedVersion: ifMatch }
     const input = { ...change, ref: id, notices }
-    const known = found?.get(id)
+    const known = found.get(id)
     const changeIt = () =>
       attempt(ctx, () => update(own, { ...input, known })).catch((error: unknown) => {
         // Somebody changed the task after it was read; the caller asked for no version, so this is no conflict.
@@ -83,19 +85,47 @@ export async function changeEach(ctx: Ctx, { tasks, change }: ChangeMany): Promi
     items.push(
       await changeIt().then(({ freed: _, blocked: __, openCriteria: ___, ...task }) => ({ id, task }), refusalOf(id)),
     )
+    if (change.status) forgetWaiting(found, known)
   }
   return { items, notices }
 }
 
+/** A change of the parent, or of state and blockers together, may change other tasks of the batch in many ways. */
+const readsAhead = ({ parentId, status, addBlockedBy, removeBlockedBy }: ChangeMany['change']): boolean =>
+  parentId === undefined && !(status && (addBlockedBy ?? removeBlockedBy))
+
+/** Forgets the tasks that wait for this one, which may be open or closed now: they are read again at their turn. */
+function forgetWaiting(found: Map<string, KnownTask>, known: KnownTask | undefined): void {
+  if (known?.locked?.openWaiters === 0) return
+  // A task does not name the closed tasks that it waits for.
+  if (!known || isClosed(known.task.status)) found.clear()
+  else for (const [id, { task }] of found) if (task.blockedBy.includes(known.task.key)) found.delete(id)
+}
+
 const isVersionMismatch = (error: unknown): boolean => error instanceof AppError && error.code === 'version_mismatch'
 
-/** Reads the tasks that the batch names by id, with one statement. */
-async function findAll(ctx: Ctx, tasks: ChangeMany['tasks']): Promise<Map<string, FoundTask>> {
+/**
+ * Reads the tasks that the batch names by id, with one statement. A change of the state may unblock or block others, so
+ * it first locks the tasks and those next to them, all at once.
+ */
+async function findAll(ctx: Ctx, tasks: ChangeMany['tasks'], { status }: ChangeMany['change']) {
+  const rights = rightsOf(ctx.actor)
   const ids = tasks.map(({ id }) => id).filter(isId)
-  const rows = await selectFound(ctx).where(and(anyOf(taskTable.id, idList(ids)), visibleTo(rightsOf(ctx.actor))))
+  const isNamed = anyOf(taskTable.id, idList(ids))
+  if (status) await lockNeighbours(ctx, and(isNamed, anyOf(taskTable.organizationId, rights.reach)))
+  const rows = await ctx.db
+    .select({ ...foundColumns(rights), openWaiters: taskTable.openWaiters })
+    .from(taskTable)
+    .innerJoin(projects, eq(projects.id, taskTable.projectId))
+    .where(and(isNamed, visibleTo(rights)))
   // A task that is named twice has another version at its second turn.
   const once = rows.filter(({ task }) => ids.indexOf(task.id) === ids.lastIndexOf(task.id))
-  return new Map(once.map((row) => [row.task.id, toFound(row, ctx.now)]))
+  return new Map(
+    once.map(({ openWaiters, ...row }): [string, KnownTask] => [
+      row.task.id,
+      { ...toFound(row, ctx.now), ...(status && { locked: { openWaiters } }) },
+    ]),
+  )
 }
 
 /** Returns why a task was not changed; throws if the server failed. */
