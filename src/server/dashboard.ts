@@ -6,6 +6,7 @@ import { manifest, offlinePage, serviceWorker } from '../pages/install.ts'
 import { openPack, type Pack, type PackedFile } from '../pages/pack.ts'
 import { pageHeaders } from '../pages/pages.ts'
 import { paths } from '../paths.ts'
+import { acceptsEncoding } from './compression.ts'
 
 /**
  * Only our own files and calls. Markup comes only from the purifier, and the address of the service worker only from
@@ -90,12 +91,6 @@ async function sendPage(pack: Pack, request: Request): Promise<Response> {
     },
   })
 }
-
-const acceptsEncoding = (request: Request, encoding: string): boolean =>
-  (request.headers.get('accept-encoding') ?? '').split(',').some((part) => {
-    const [name, quality] = part.trim().split(';')
-    return name === encoding && !/^\s*q=0(\.0*)?$/.test(quality ?? '')
-  })
 
 async function sendPacked(
   pack: Pack,

@@ -17,6 +17,7 @@ import { createMcp, type Mcp } from '../mcp/server.ts'
 import type { App } from '../services.ts'
 import { logError, toAppError } from '../thrown.ts'
 import { socketHandlers } from '../ws/socket.ts'
+import { compressAnswer } from './compression.ts'
 import { addDashboard } from './dashboard.ts'
 import { addHealth, healthRoute } from './health.ts'
 import { Metrics } from './metrics.ts'
@@ -188,7 +189,7 @@ export function startHttp(
   const routed = async (request: Request, started: number): Promise<Response> => {
     state.running++
     try {
-      const response = await fetch(request)
+      const response = await compressAnswer(request, await fetch(request))
       metrics.request(response.status, performance.now() - started)
       return response
     } finally {
