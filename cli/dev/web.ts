@@ -68,7 +68,7 @@ async function bundleDashboard(): Promise<void> {
     '<link rel="manifest" href="/manifest.webmanifest">',
     '<meta name="theme-color" media="(prefers-color-scheme: light)" content="#f1f0f3">',
     '<meta name="theme-color" media="(prefers-color-scheme: dark)" content="#0f0f12">',
-    '<link rel="preload" as="font" type="font/woff2" crossorigin href="/fonts/inter-latin-5.3.0.woff2">',
+    '<link rel="preload" as="font" type="font/woff2" crossorigin href="/fonts/inter-latin-400-700-5.3.0.woff2">',
     `<link rel="stylesheet" href="${entryOf(await buildStyles())}">`,
     `<script type="module" crossorigin src="${entryOf(built)}"></script>`,
   ]
