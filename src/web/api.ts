@@ -2,7 +2,6 @@
  * The client of the Web API, typed by the routes of each feature. Only their types are imported, so no server code gets
  * into the page. `ok` returns the data of a response, or throws a Problem.
  */
-import { treaty } from '@elysiajs/eden'
 import type { AnyElysia } from 'elysia'
 import type { accountRoutes } from '../features/accounts/routes.ts'
 import type { activityRoutes } from '../features/activity/routes.ts'
@@ -57,12 +56,11 @@ import type { workspaceRoutes } from '../features/workspaces/routes.ts'
 import { impersonationToken } from './account/impersonation.ts'
 import { confirmIdentity } from './account/reauth.ts'
 import { renewSession } from './account/session-renewal.ts'
+import { createRouteClient } from './lib/route-client.ts'
 import { sendWithProgress } from './lib/upload.ts'
 import { Problem } from './problem.ts'
 
-/** Without `parseDate: false`, Eden would turn strings that look like dates into dates, against their types. */
-const client = <R extends AnyElysia>() =>
-  treaty<R>(location.origin, { fetcher: send as typeof fetch, parseDate: false })
+const client = <R extends AnyElysia>() => createRouteClient<R>((path, init) => send(path, init))
 
 export const accounts = client<ReturnType<typeof accountRoutes>>().api
 export const activities = client<ReturnType<typeof activityRoutes>>().api
@@ -142,7 +140,7 @@ interface FileOptions {
   signal?: AbortSignal
 }
 
-/** Uploads a file as a form, which Eden cannot: the routes declare the body as the server parses it. */
+/** Uploads a file as a form, which the typed client cannot: the routes declare the body as the server parses it. */
 export async function sendFile<T>(path: string, file: File, { onProgress, signal }: FileOptions = {}): Promise<T> {
   const body = new FormData()
   body.append('file', file)
