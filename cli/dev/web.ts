@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { BuildOutput, BunPlugin } from 'bun'
+import { minify } from 'oxc-minify'
 import type { PackedFile } from '../../src/pages/pack.ts'
 import { readTextIfExists } from './seed.ts'
 import { type Chunk, joinChunks } from './web-chunks.ts'
@@ -138,7 +139,7 @@ async function packFiles(): Promise<void> {
     return [offset - bytes.length, offset]
   }
   for (const name of [...new Bun.Glob('**/*').scanSync(out)].sort()) {
-    const raw = await Bun.file(join(out, name)).bytes()
+    const raw = name.endsWith('.js') ? await minifyScript(name) : await Bun.file(join(out, name)).bytes()
     const compress = /\.(js|css|html|svg)$/.test(name)
     index.push({
       path: `/${name}`,
@@ -150,6 +151,13 @@ async function packFiles(): Promise<void> {
   }
   const head = new TextEncoder().encode(JSON.stringify(index))
   await Bun.write(packPath, Buffer.concat([new Uint8Array(new Uint32Array([head.length]).buffer), head, ...bodies]))
+}
+
+/** Bun has minified it already; Oxc makes it another 3 % smaller. */
+async function minifyScript(name: string): Promise<Uint8Array> {
+  const { code, errors } = await minify(name, await Bun.file(join(out, name)).text(), { module: true })
+  if (errors[0]) throw new Error(`${name}: ${errors[0].message}`)
+  return new TextEncoder().encode(code)
 }
 
 const brotli = (bytes: Uint8Array): Uint8Array =>
