@@ -35,11 +35,11 @@ const groups: Record<string, Group> = {
     processes: 5,
     offline: true,
   },
-  full: { env: { TEST_DB: 'pglite' }, processes: 5 },
+  full: { env: { TEST_DB: 'pglite', TEST_EMBEDDINGS: 'off' }, processes: 5 },
   binary: { processes: 16 },
   faults: { processes: 7, onDisk: true },
   cluster: { processes: 1 },
-  browser: { processes: 3 },
+  browser: { env: { TEST_EMBEDDINGS: 'off' }, processes: 3 },
 }
 
 /** Seconds for each file of each group, on a quiet machine: `test/run --timings` writes it. It only decides what starts first. */
