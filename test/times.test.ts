@@ -2,6 +2,7 @@ import { expect, setSystemTime, spyOn, test } from 'bun:test'
 import { reportError } from '../cli/terminal/report.ts'
 import { parseDays, parseInstant, timeAgo, timeLeft } from '../cli/terminal/times.ts'
 import { AppError } from '../src/errors.ts'
+import { ago, agoLabel, lastCallLabel, minutes } from '../src/web/lib/times.ts'
 
 /** A Sunday, late enough that the day differs between time zones. */
 const now = new Date(2026, 10, 15, 21, 30)
@@ -76,4 +77,19 @@ test('a lease conflict is reported with times relative to now', () => {
     shown.mockRestore()
     setSystemTime()
   }
+})
+
+const before = (seconds: number): string => new Date(now.getTime() - seconds * 1000).toISOString()
+
+test('a page writes how long ago something was with the units s, min, h and d', () => {
+  const times = [12, 200, 7500, 500_000].map((seconds) => ago(before(seconds), now.getTime()))
+  expect(times).toEqual(['12 s', '3 min', '2 h', '5 d'])
+  expect(minutes(14)).toBe('14 min')
+})
+
+test('a page writes “just now” within 10 seconds, and within 20 seconds for the last call', () => {
+  expect(agoLabel(ago(before(4), now.getTime()))).toBe('just now')
+  expect(agoLabel(ago(before(12), now.getTime()))).toBe('12 s ago')
+  expect(agoLabel(lastCallLabel(before(12), now.getTime()))).toBe('just now')
+  expect(agoLabel(lastCallLabel(before(32), now.getTime()))).toBe('32 s ago')
 })

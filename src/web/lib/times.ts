@@ -16,18 +16,24 @@ const dates = (options: Intl.DateTimeFormatOptions) => {
 /** A number of minutes: "16 min". */
 export const minutes = (n: number): string => `${Math.round(n)} min`
 
-/** How long ago, in one unit: "20 s", "3 min", "2 h", "5 d". */
+const JUST_NOW = 'just now'
+
+/** How long ago, in one unit: "just now", "20 s", "3 min", "2 h", "5 d". */
 export function ago(instant: string, now = Date.now()): string {
   const passed = Math.max(0, now - Date.parse(instant))
+  if (passed < 10 * SECOND) return JUST_NOW
   if (passed < MINUTE) return `${Math.floor(passed / SECOND)} s`
   if (passed < HOUR) return minutes(Math.floor(passed / MINUTE))
   if (passed < DAY) return `${Math.floor(passed / HOUR)} h`
   return `${Math.floor(passed / DAY)} d`
 }
 
+/** The result of `ago` in a sentence: "3 min ago", "just now". */
+export const agoLabel = (time: string): string => (time === JUST_NOW ? time : `${time} ago`)
+
 /** The last call of a worker is known to within 20 seconds, so it is not shown more exactly. */
 export const lastCallLabel = (instant: string, now = Date.now()): string =>
-  now - Date.parse(instant) < 20 * SECOND ? 'just now' : ago(instant, now)
+  now - Date.parse(instant) < 20 * SECOND ? JUST_NOW : ago(instant, now)
 
 export const minutesUntil = (instant: string, now = Date.now()): number =>
   Math.max(0, Math.ceil((Date.parse(instant) - now) / MINUTE))

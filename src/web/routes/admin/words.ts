@@ -1,3 +1,4 @@
+import { agoLabel } from '../../lib/times.ts'
 import { count } from '../../words.ts'
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
@@ -120,7 +121,7 @@ export const words = {
     history: 'Account history',
     teamColumns: { name: 'Team', role: 'Role', since: 'Since' },
     sessionColumns: { device: 'Device', via: 'Signed in by', ip: 'IP address', seen: 'Last seen', state: 'State' },
-    ago: (time: string) => `${time} ago`,
+    ago: agoLabel,
     live: 'open',
     ended: 'ended',
     actedAs: 'an administrator',
@@ -221,7 +222,7 @@ export const words = {
     columns: { name: 'Program', by: 'Source', people: 'Users', used: 'Last used', since: 'Since', act: 'Actions' },
     about: 'Programs that asked users for access. Each user can revoke it in their settings.',
     kinds: { document: 'client metadata document', registered: 'self-registered', added: 'added by an administrator' },
-    ago: (time: string) => `${time} ago`,
+    ago: agoLabel,
     never: 'never',
     add: 'Add a program',
     addAbout:

@@ -1,3 +1,4 @@
+import { agoLabel } from '../../lib/times.ts'
 export const words = {
   agents: 'Agents',
   archived: 'archived',
@@ -16,9 +17,10 @@ export const words = {
   persona: 'Persona',
   prompt: 'System prompt',
   tokens: 'Your tokens for this agent',
-  tokenOf: (name: string, time: string | undefined) => (time ? `${name}, used ${time} ago` : `${name}, never used`),
+  tokenOf: (name: string, time: string | undefined) =>
+    time ? `${name}, used ${agoLabel(time)}` : `${name}, never used`,
   nothing: 'None yet.',
-  ago: (time: string) => `${time} ago`,
+  ago: agoLabel,
   form: {
     name: 'Name',
     role: 'Role, in one line',

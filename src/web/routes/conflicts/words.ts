@@ -1,4 +1,5 @@
 import type { Conflict } from '../../../features/sync/schema.ts'
+import { agoLabel } from '../../lib/times.ts'
 import { count } from '../../words.ts'
 
 /** Tells the conflicts of a page apart. */
@@ -14,7 +15,7 @@ export const words = {
   terminal: 'From a terminal',
   command: 'tutti sync',
   more: 'Show more',
-  from: (device: string, time: string) => `From ${device}, ${time} ago.`,
+  from: (device: string, time: string) => `From ${device}, ${agoLabel(time)}.`,
   gone: 'a record that you cannot see',
   kinds: {
     field: (field: string) => `Both sides changed ${field}.`,

@@ -1,4 +1,4 @@
-import { minutes } from '../../lib/times.ts'
+import { agoLabel, minutes } from '../../lib/times.ts'
 import { count } from '../../words.ts'
 
 export const words = {
@@ -21,8 +21,8 @@ export const words = {
   for: (name: string) => `for ${name}`,
   holdsNothing: 'Holds no task',
   since: (time: string, why: string | null) => (why ? `since ${time}, ${why}` : `since ${time}`),
-  lastCall: (time: string) => `call ${time} ago`,
-  lastChange: (time: string) => `change ${time} ago`,
+  lastCall: (time: string) => `call ${agoLabel(time)}`,
+  lastChange: (time: string) => `change ${agoLabel(time)}`,
   noChange: 'no change',
   leaseLeft: (n: number) => `lease ${minutes(n)} left`,
   waits: (keys: readonly string[]) =>

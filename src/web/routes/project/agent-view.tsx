@@ -26,7 +26,7 @@ export function AgentView({ projectId }: { projectId: string }) {
     <section className="sheet pad agv" aria-label={words.view.title}>
       <header className="row">
         <SquareTerminal className="i agent-ink" aria-hidden />
-        <h2 className="h2">{words.view.title}</h2>
+        <h2 className="h2 nowrap">{words.view.title}</h2>
         <span className="soft t12">{words.view.text}</span>
       </header>
       {error && <ProblemBox error={error} />}

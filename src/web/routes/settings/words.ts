@@ -1,3 +1,4 @@
+import { agoLabel } from '../../lib/times.ts'
 import { count } from '../../words.ts'
 import type { SettingsPage } from './names.ts'
 
@@ -24,7 +25,7 @@ export const words = {
   remove: 'Remove',
   name: 'Name',
   never: 'never used',
-  used: (time: string) => `used ${time} ago`,
+  used: (time: string) => `used ${agoLabel(time)}`,
   until: (day: string) => `until ${day}`,
   none: 'None yet.',
 } as const
@@ -89,7 +90,7 @@ export const passkeyWords = {
 export const sessionWords = {
   about: 'If you do not recognize a session, end it and change your password.',
   here: 'this browser',
-  seen: (time: string) => `seen ${time} ago`,
+  seen: (time: string) => `seen ${agoLabel(time)}`,
   by: (via: string) => `by ${via}`,
   acting: 'an administrator acting as you',
   noAddress: 'unknown address',
@@ -162,7 +163,7 @@ export const integrationWords = {
   replace: 'Replace',
   connected: (last4: string) => `connected, ends in ${last4}`,
   off: 'disabled',
-  delivered: (time: string) => `delivered ${time} ago`,
+  delivered: (time: string) => `delivered ${agoLabel(time)}`,
   test: 'Send a test',
   tested: 'The test was delivered',
   signingKey: 'Key to verify X-Tutti-Signature. It is shown only once.',
@@ -244,8 +245,8 @@ export const pushWords = {
   turnOn: 'Turn on in this browser',
   added: 'Push notifications are on in this browser',
   removed: 'Push notifications were turned off',
-  since: (time: string) => `added ${time} ago`,
-  delivered: (time: string) => `delivered ${time} ago`,
+  since: (time: string) => `added ${agoLabel(time)}`,
+  delivered: (time: string) => `delivered ${agoLabel(time)}`,
   blocked:
     'The browser blocks notifications from this site. Allow them in the settings of the browser, then try again.',
   failed: 'The push service of the browser cannot be reached. Try again later.',
@@ -262,7 +263,7 @@ export const dataWords = {
   noDevices: 'None yet. To keep a copy on a computer, run there:',
   devicesLine: 'tutti sync on',
   conflicts: (n: number) => (n === 0 ? 'Conflicts' : `Resolve ${count(n, 'conflict')}`),
-  deviceSeen: (time: string) => `seen ${time} ago`,
+  deviceSeen: (time: string) => `seen ${agoLabel(time)}`,
   removeDevice: 'Remove',
   removeOf: (name: string) => `Remove ${name}`,
   removeTitle: (name: string) => `Remove ${name}?`,

@@ -1,3 +1,4 @@
+import { agoLabel } from '../../lib/times.ts'
 import { count } from '../../words.ts'
 
 export const words = {
@@ -43,8 +44,8 @@ export const words = {
   writeHint: 'Comment, @ to mention, # for a task',
   lastCheckpoint: 'Last checkpoint',
   savedBy: (name: string, time: string) => `${name}, ${time}`,
-  lastCall: (time: string) => `last call ${time} ago`,
-  lastChange: (time: string) => `last change ${time} ago`,
+  lastCall: (time: string) => `last call ${agoLabel(time)}`,
+  lastChange: (time: string) => `last change ${agoLabel(time)}`,
   since: (time: string, why: string | null) => (why ? `Since ${time}. Why: ${why}` : `Since ${time}.`),
   staff: (changes: number, calls: number) =>
     `${count(changes, 'change')} and ${count(calls, 'call')} in the last two hours`,

@@ -1,3 +1,4 @@
+import { agoLabel } from '../../lib/times.ts'
 export const words = {
   title: (team: string) => team,
   about: (role: string) => `Your role is ${role}.`,
@@ -20,7 +21,7 @@ export const words = {
   },
   roleOf: (name: string) => `Role of ${name}`,
   status: { online: 'online', away: 'away', offline: '' },
-  lastSeen: (time: string) => `${time} ago`,
+  lastSeen: agoLabel,
   agents: (n: number) => (n === 1 ? '1 agent online' : `${n} agents online`),
   remove: 'Remove',
   leave: 'Leave',

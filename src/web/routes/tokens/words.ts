@@ -1,3 +1,4 @@
+import { agoLabel } from '../../lib/times.ts'
 import { count } from '../../words.ts'
 
 const number = (n: number): string => new Intl.NumberFormat().format(n)
@@ -22,7 +23,7 @@ export const words = {
   noClient: 'none yet',
   unnamedClient: 'no name',
   never: 'never',
-  ago: (time: string) => `${time} ago`,
+  ago: agoLabel,
   moreAbout: (name: string) => `Actions for ${name}`,
   none: 'No tokens yet',
   noneText: 'A token lets an agent read and write here, in your name. Its secret is shown once.',

@@ -1,3 +1,4 @@
+import { agoLabel } from '../../lib/times.ts'
 export const words = {
   title: 'Trash',
   none: 'No deleted records',
@@ -11,5 +12,5 @@ export const words = {
   restoreOne: (title: string) => `Restore ${title}`,
   restored: (title: string) => `Restored ${title}`,
   open: 'Open',
-  deleted: (name: string, time: string) => `deleted by ${name} ${time} ago`,
+  deleted: (name: string, time: string) => `deleted by ${name} ${agoLabel(time)}`,
 } as const

@@ -1,4 +1,5 @@
 import type { TunnelAction } from '../../../features/tunnels/actions/action-schema.ts'
+import { agoLabel } from '../../lib/times.ts'
 
 export const words = {
   tunnels: 'Machines',
@@ -9,7 +10,7 @@ export const words = {
     bytes: 'Traffic, 24 h',
     version: 'Program',
   },
-  since: (time: string) => `${time} ago`,
+  since: agoLabel,
   ms: (ms: number) => (ms < 1000 ? `${ms} ms` : `${Number((ms / 1000).toPrecision(2))} s`),
   services: 'Services',
   servers: 'MCP servers for agents',

@@ -1,4 +1,5 @@
 import type { Tunnel } from '../../../features/tunnels/schema.ts'
+import { agoLabel } from '../../lib/times.ts'
 
 export const words = {
   title: 'Machines',
@@ -27,7 +28,7 @@ export const words = {
   removeOne: (name: string) => `Delete ${name}?`,
   removeText: 'The machine is disconnected at once. Its address stays reserved for seven days.',
   machine: (name: string, system: string) => `${name}, ${system}`,
-  seen: (time: string) => `seen ${time} ago`,
+  seen: (time: string) => `seen ${agoLabel(time)}`,
   services: 'Services',
   noServices: 'No services yet.',
   for: (who: string) => `for ${who}`,
