@@ -296,7 +296,7 @@ thorough(
       await vera.goto(`${path}?team=${team}`)
       await vera.page.locator(`main ${there}`).first().waitFor()
       const controls = vera.page.locator('main').getByRole('button', {
-        name: /^(New|Log|Advance|Override|Verify|More|Add|Edit|Accept|Set|Sup|Delete|Comment|Available to:|Status:)/,
+        name: /^(New|Log|Advance|Override|Verify|More|Add|Edit|Accept|Set|Sup|Delete|Send|Available to:|Status:)/,
       })
       expect({ path, controls: await controls.allTextContents() }).toEqual({ path, controls: [] })
       expect(await vera.page.locator('main textarea').count()).toBe(0)

@@ -171,7 +171,7 @@ thorough(
     await call(ada, 'POST', `/api/tasks/${task.id}/comments`, { body: `@${handle} have a look` })
     await vera.goto(`/inbox?team=${await teamOf(ada)}`)
     await vera.page.locator('.inp').getByText('have a look').waitFor()
-    for (const name of ['Comment', 'Answer', 'Take over']) expect(await vera.button(name).count()).toBe(0)
+    for (const name of ['Send', 'Answer', 'Take over']) expect(await vera.button(name).count()).toBe(0)
     await vera.page.keyboard.press('e')
     await expectNeeds(vera, 0)
     await vera.goto('/issues?new=1')

@@ -145,7 +145,7 @@ test('a plan is written, ordered, renamed, deleted and restored by keyboard; its
 }, 300_000)
 
 /** What would change something. The names begin so. */
-const writing = /^(New|Add|Create|Complete|Claim|Delete|Actions for|Paste|Share|Settings|Comment|Remove|Edit|Save)/
+const writing = /^(New|Add|Create|Complete|Claim|Delete|Actions for|Paste|Share|Settings|Send|Remove|Edit|Save)/
 
 thorough(
   'a viewer, and anyone in an archived project, can read everything and sees no control',

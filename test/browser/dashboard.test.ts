@@ -121,7 +121,7 @@ thorough(
     const vera = await signedIn(viewer.email)
     await vera.goto(`/projects/${slug}/tasks?open=${task.key}&team=${team}`)
     await vera.page.locator('.panel').getByText('Nothing changes').waitFor()
-    for (const name of ['New task', 'Complete', 'Claim', 'Comment', 'Add to Todo'])
+    for (const name of ['New task', 'Complete', 'Claim', 'Send', 'Add to Todo'])
       expect(await vera.page.getByRole('button', { name }).count()).toBe(0)
     expect(await vera.page.getByRole('checkbox').isDisabled()).toBe(true)
     await ada.context.close()

@@ -12,7 +12,7 @@ export const words = {
   discussion: 'Discussion',
   write: 'Write a comment',
   writeHint: 'Comment, @ to mention, # for a task',
-  comment: 'Comment',
+  comment: 'Send',
   chain: 'History of this decision',
   supersedes: 'Replaces',
   supersededBy: 'Replaced by',

@@ -100,7 +100,7 @@ export const words = {
   title: 'Title',
   priority: 'Priority',
   assignee: 'Assignee',
-  nobody: 'Nobody',
+  nobody: 'No one',
   taskKeys: 'Task keys',
   specRef: 'Spec slug',
   save: 'Save',

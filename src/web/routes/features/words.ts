@@ -13,7 +13,7 @@ export const words = {
   kind: 'kind',
   state: 'state',
   mine: 'Me',
-  nobody: 'Nobody',
+  nobody: 'No one',
   columnOf: (name: string, n: number) => `${name}, ${count(n, 'feature')}`,
   column: 'Column',
   more: (n: number) => `Show ${count(n, 'more feature', 'more features')}`,

@@ -48,7 +48,7 @@ export const words = {
   back: 'Back to the list',
   question: 'question',
   answer: 'Answer',
-  comment: 'Comment',
+  comment: 'Send',
   answerHere: 'Write an answer',
   sayWhy: 'Reason (optional)',
   sent: 'Answer sent',

@@ -242,7 +242,13 @@ const Foot = ({ isMore, onMore, disabled }: { isMore: boolean; onMore(is: boolea
     </span>
     <span className="grow" />
     <label className="row tight t13">
-      <input type="checkbox" checked={isMore} onChange={(event) => onMore(event.currentTarget.checked)} />
+      <input
+        type="checkbox"
+        role="switch"
+        className="switch"
+        checked={isMore}
+        onChange={(event) => onMore(event.currentTarget.checked)}
+      />
       {words.more}
     </label>
     <button type="submit" className="btn main" disabled={disabled}>

@@ -12,7 +12,7 @@ export const words = {
   state: 'State',
   priority: 'Priority',
   assignee: 'Assignee',
-  nobody: 'Nobody',
+  nobody: 'No one',
   labels: 'Labels',
   withCommas: 'separated by commas',
   due: 'Due',

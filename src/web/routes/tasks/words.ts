@@ -47,7 +47,7 @@ export const words = {
   updated: { '-1d': 'the last 24 hours', '-7d': 'the last 7 days', '-30d': 'the last 30 days' },
   leased: { true: 'claimed', false: 'not claimed' },
   me: 'Me',
-  nobody: 'Nobody',
+  nobody: 'No one',
   remove: (what: string) => `Remove the filter ${what}`,
   clear: 'Clear',
   copyAddress: 'Copy link',
