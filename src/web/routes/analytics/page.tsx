@@ -22,7 +22,7 @@ export function AnalyticsPage() {
   const { team } = useRouteContext({ from: '/inside' })
   const days = route.useSearch().days ?? 30
   const { data, error } = useQuery(analyticsQuery(team.id, days))
-  useCrumbs({ label: words.team, to: '/team' }, { label: words.title })
+  useCrumbs({ label: words.title })
   return (
     <div className="scroll">
       <div className="page stack s5">

@@ -1,7 +1,6 @@
 import { count } from '../../words.ts'
 
 export const words = {
-  team: 'Team',
   title: 'Analytics',
   days: (n: number) => `${n} days`,
   span: 'Period',

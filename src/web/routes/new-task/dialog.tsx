@@ -247,6 +247,7 @@ const Foot = ({ isMore, onMore, disabled }: { isMore: boolean; onMore(is: boolea
         role="switch"
         className="switch"
         checked={isMore}
+        aria-checked={isMore}
         onChange={(event) => onMore(event.currentTarget.checked)}
       />
       {words.more}

@@ -10,7 +10,7 @@ import { EmptyState } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { ago } from '../../lib/times.ts'
-import { words as common, kindNames, kindTitle } from '../../words.ts'
+import { kindNames, kindTitle } from '../../words.ts'
 import { trashQuery, useRestoreRecord } from './queries.ts'
 import { words } from './words.ts'
 
@@ -20,7 +20,7 @@ const ROW = 56
 export function TrashPage() {
   const { team } = useRouteContext({ from: '/inside' })
   const { kind } = route.useSearch()
-  useCrumbs({ label: common.groups.projects, to: '/projects' }, { label: words.title })
+  useCrumbs({ label: words.title })
   const navigate = route.useNavigate()
   const choose = (next: Trashed['kind'] | undefined) => void navigate({ search: (all) => ({ ...all, kind: next }) })
   return (
