@@ -3,6 +3,7 @@ import { nouns } from '../../cli/nouns/index.ts'
 import { tools } from '../../src/all-features.ts'
 import { settings } from '../../src/config.ts'
 import type { ManualHits, ManualList, ManualPage } from '../../src/features/manual/schema.ts'
+import { taskFlags } from '../../src/features/tasks/lists/extras-schema.ts'
 import { actionStates, actionTypes } from '../../src/features/tunnels/actions/action-schema.ts'
 import { call, person, sharedApp, type TestApp } from '../support/app.ts'
 import { expectNoEvents, expectRefusal, watch } from './support.ts'
@@ -18,6 +19,7 @@ const variables = new Set(['TUTTI_MCP_TOKEN'])
 const words = new Set<string>([
   ...actionTypes,
   ...actionStates,
+  ...taskFlags,
   'in_progress',
   'in_review',
   'in_testing',

@@ -7,7 +7,7 @@ import type { Task, TaskDetail, TaskItem } from './schema.ts'
 /** Returns the parts of a task's detail that upper features provide, as far as the caller may see them. */
 export const taskParts = hook<{ task: Task }, Partial<Pick<TaskDetail, 'features'>>>('tasks.parts')
 
-/** Returns which of these open tasks have a flag that an upper feature knows, as far as the caller may see the reason. */
+/** Returns which of these open tasks have a flag that an upper feature knows and whose reason the caller may see. */
 export const flaggedTasks = hook<{ tasks: readonly TaskItem[] }, { flag: TaskFlag; ids: readonly string[] }>(
   'tasks.flagged',
 )

@@ -4,11 +4,9 @@ import { useRouteContext } from '@tanstack/react-router'
 import { Suspense, useEffect, useState } from 'react'
 import { teamsQuery } from '../../account/session.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { TASK_ROW } from '../tasks/pickers/press-field.ts'
 
 const TaskKeys = lazy(async () => ({ default: (await import('./task-keys.tsx')).TaskKeys }))
-
-/** A row of the plan, or a link to a task that shows its key. */
-export const TASK_ROW = '[role=row]:has(.tkey), a[href^="/tasks/"]:has(.key)'
 
 export function FocusedTaskKeys() {
   const { team } = useRouteContext({ from: '/inside' })

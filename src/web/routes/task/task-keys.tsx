@@ -10,9 +10,8 @@ import { useCommands } from '../../shortcuts.ts'
 import { useCompleteListed } from '../tasks/pickers/complete-key.tsx'
 import { COMPLETE_KEY, type PickerField, pickerFields, pickerKeys } from '../tasks/pickers/field.ts'
 import { LazyFieldPicker, loadPickerAhead } from '../tasks/pickers/lazy-picker.tsx'
-import { pressComplete, pressField } from '../tasks/pickers/press-field.ts'
+import { pressComplete, pressField, TASK_ROW } from '../tasks/pickers/press-field.ts'
 import { words as pickerWords } from '../tasks/pickers/words.ts'
-import { TASK_ROW } from './focused-task-keys.tsx'
 import { describePatch, taskQuery, useChangeTask } from './queries.ts'
 
 interface OpenPicker {

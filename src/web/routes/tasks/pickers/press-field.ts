@@ -10,3 +10,6 @@ export function pressComplete(): void {
   button?.focus()
   button?.click()
 }
+
+/** Selects what names a task outside its lists: a row of the plan, or a link that shows its key. */
+export const TASK_ROW = '[role=row]:has(.tkey), a[href^="/tasks/"]:has(.key)'
