@@ -20,6 +20,10 @@ interface Wanted {
   records?: boolean
 }
 
+/** Returns a cursor with which a client that now reads data receives every later event. */
+export const currentCursor = async ({ driver, db }: Pick<HubApp, 'driver' | 'db'>): Promise<string> =>
+  encodeCursor(await readEpoch(driver), await currentPosition(db))
+
 /**
  * Returns the events after a cursor, for clients that poll instead of holding a connection; without a cursor, only the
  * current cursor. A page covers 500 rows of the log, and may contain no event for the caller.

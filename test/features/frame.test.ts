@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Favourites, Frame } from '../../src/features/home/schema.ts'
+import type { LiveEvents } from '../../src/features/hub/schema.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import type { RepositoryDetail, RepositoryPage } from '../../src/features/repositories/schema.ts'
 import type { WorkspaceDetail, WorkspacePage } from '../../src/features/workspaces/schema.ts'
@@ -24,6 +25,16 @@ test('GET /api/frame returns the account, the teams, and the projects of the req
   expect(here.body.notifications).toEqual(counted.body)
   const stranger = await person(t)
   expect((await stranger.fetch('GET', `/api/frame?team=${other.slug}`)).status).toBe(404)
+})
+
+test('the cursor of GET /api/frame leads to the events since that call', async () => {
+  const ada = await person(t)
+  await ada.fetch('POST', '/api/projects', { name: 'Before' })
+  const { cursor } = (await ada.fetch<Frame>('GET', '/api/frame')).body
+  await ada.fetch('POST', '/api/projects', { name: 'After' })
+  const query = `topics=organization:${ada.organizationId}&cursor=${cursor}`
+  const { body } = await ada.fetch<LiveEvents>('GET', `/api/events?${query}`, undefined, { accept: 'application/json' })
+  expect(body.events.map(({ type, data }) => [type, data.name])).toEqual([['project.created', 'After']])
 })
 
 test('`can` of a workspace and of a repository agrees with the actions', async () => {

@@ -3,7 +3,7 @@ import { recordNames } from '../../records/names.ts'
 import { id, int, nullable, object, oneOf, optional, type Static, text, time } from '../../schema.ts'
 import { ActivityItem } from '../activity/schema.ts'
 import { NotificationCount } from '../notifications/schema.ts'
-import { Organization } from '../organizations/schema.ts'
+import { OrganizationPage } from '../organizations/schema.ts'
 import { ProjectPage } from '../projects/schema.ts'
 import { TaskItem } from '../tasks/schema.ts'
 import { User } from '../users/schema.ts'
@@ -41,14 +41,18 @@ export type Favourites = Static<typeof Favourites>
 
 export const Frame = object({
   me: User,
-  team: Organization,
-  teams: Type.Array(Organization, { description: 'Your teams by name; at most 200' }),
+  team: OrganizationPage.properties.items.items,
+  teams: Type.Array(OrganizationPage.properties.items.items, { description: 'Your teams by name; at most 200' }),
   projects: Type.Array(ProjectPage.properties.items.items, {
     description: 'The active projects of the team by name; at most 200',
   }),
   notifications: NotificationCount,
   favourites: Favourites.properties.items,
   myTasks: int({ description: 'Your open tasks in the team', example: 3 }),
+  cursor: text(2000, {
+    example: 'h1.019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10.2s.',
+    description: 'Subscribe with it to receive the events since this call',
+  }),
 })
 export type Frame = Static<typeof Frame>
 

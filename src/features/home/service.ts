@@ -2,6 +2,7 @@ import { read } from '../../action.ts'
 import { switchOrganization } from '../../auth/actor.ts'
 import { account, member, scopeHolds } from '../../auth/policy.ts'
 import { notFound } from '../../errors.ts'
+import { currentCursor } from '../../live/poll.ts'
 import * as accounts from '../accounts/service.ts'
 import * as activities from '../activity/service.ts'
 import * as notifications from '../notifications/service.ts'
@@ -27,6 +28,8 @@ export const getHome = read('home.get', member('tasks:read'), async (ctx, query:
 /** Returns what all pages of the dashboard need, so that loading a page takes one call instead of five. */
 export const getFrame = read('home.frame', account('account:read'), async (ctx, query: FrameQuery): Promise<Frame> => {
   const byName = { limit: 200, sort: 'name', order: 'asc' } as const
+  // Before the data: the page receives every event that the data lacks.
+  const cursor = await currentCursor({ driver: ctx.app.driver, db: ctx.db })
   const me = await accounts.me(ctx, {})
   const { items: teams } = await organizations.list(ctx, byName)
   const team =
@@ -39,7 +42,7 @@ export const getFrame = read('home.frame', account('account:read'), async (ctx, 
     ? await tasks.list(here, { assignee: 'me', open: true, limit: 1, total: true })
     : undefined
   return {
-    ...{ me, team, teams, projects, favourites },
+    ...{ me, team, teams, projects, favourites, cursor },
     notifications: await notifications.count(ctx, {}),
     myTasks: myTasks?.total ?? 0,
   }

@@ -1,6 +1,7 @@
 /** Who is signed in, and the team of this tab with its people, agents and projects. */
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { accounts, agents, homes, notifications, ok, organizations, projects, setRequestTeam, tasks } from '../api.ts'
+import { setLastCursor } from '../live/state.ts'
 import { Problem } from '../problem.ts'
 
 const QUARTER_HOUR = 15 * 60_000
@@ -75,6 +76,7 @@ export async function loadFrame(cache: QueryClient, slug: string | undefined): P
     queryKey: ['frame', slug],
     queryFn: () => ok(homes.frame.get({ query: slug === undefined ? {} : { team: slug } })),
   })
+  setLastCursor(frame.cursor)
   cache.setQueryData(meQuery.queryKey, frame.me)
   cache.setQueryData(teamsQuery.queryKey, frame.teams)
   if (slug === undefined) cache.setQueryData(currentTeamQuery.queryKey, frame.team)

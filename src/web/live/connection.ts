@@ -4,7 +4,7 @@ import { queryClient } from '../query-client.ts'
 import { applyPresence, clearPresence, type PresenceMessage } from './presence.ts'
 import { reconnectDelay } from './reconnect-delay.ts'
 import { handleEvent } from './stale-queries.ts'
-import { type LiveState, setLiveState, setReconnect } from './state.ts'
+import { type LiveState, lastCursor, setLastCursor, setLiveState, setReconnect } from './state.ts'
 
 // ---- topics that a page watches
 
@@ -63,7 +63,6 @@ export function followTeamEvents(organizationId: string): () => void {
 
 class LiveConnection {
   #topic: string
-  #cursor: string | undefined
   #close: (() => void) | undefined
   #socket: WebSocket | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -144,9 +143,9 @@ class LiveConnection {
       const message = JSON.parse(String(data)) as Message
       if (message.op !== 'hello') return this.#take(message)
       this.#works('hub')
-      const from = this.#cursor && { cursor: this.#cursor }
+      const cursor = lastCursor()
       const topics = [this.#topic, `presence:${this.#topic}`, ...topicListeners.keys()]
-      socket.send(JSON.stringify({ op: 'subscribe', topics, ...from }))
+      socket.send(JSON.stringify({ op: 'subscribe', topics, ...(cursor && { cursor }) }))
       socket.send(JSON.stringify({ op: 'here', topic: this.#topic }))
     }
     // A dead socket may close long after another one has replaced it.
@@ -157,7 +156,8 @@ class LiveConnection {
   #openStream(): void {
     const address = new URL('/api/events', location.href)
     address.searchParams.set('topics', `${this.#topic},presence:${this.#topic}`)
-    if (this.#cursor) address.searchParams.set('cursor', this.#cursor)
+    const cursor = lastCursor()
+    if (cursor) address.searchParams.set('cursor', cursor)
     const source = new EventSource(address)
     this.#close = () => source.close()
     this.#listen()
@@ -191,7 +191,7 @@ class LiveConnection {
   }
 
   #take(message: Message): void {
-    if (message.cursor) this.#cursor = message.cursor
+    if (message.cursor) setLastCursor(message.cursor)
     if (message.op === 'presence') applyPresence(message)
     for (const take of (message.op && topicListeners.get(message.topic ?? '')) || []) take(message as TopicMessage)
     // The missed events are gone, so everything on screen is loaded again.
@@ -221,11 +221,12 @@ class LiveConnection {
   }
 
   async #poll(): Promise<void> {
-    const query = { topics: this.#topic, ...(this.#cursor && { cursor: this.#cursor }) }
+    const cursor = lastCursor()
+    const query = { topics: this.#topic, ...(cursor && { cursor }) }
     const found = await ok(hub.events.get({ query, headers: { accept: 'application/json' } }))
     if (found.reset) void queryClient.invalidateQueries()
     for (const event of found.events) handleEvent(event)
-    this.#cursor = found.cursor
+    setLastCursor(found.cursor)
     this.#works('polling')
     if (!this.#ended) this.#timer = setTimeout(() => void this.connect(), POLL)
   }

@@ -10,6 +10,8 @@ const liveListeners = new Set<() => void>()
 export const useLiveState = state.use
 /** When the connection was lost; undefined while there is one. */
 export const useLostAt = lostAt.use
+/** Events arrive, whichever way. */
+export const isLive = (): boolean => state.get() !== 'joining' && !isAway()
 export const isAway = (): boolean => state.get() === 'away'
 export const useIsAway = (): boolean => state.use() === 'away'
 
@@ -24,6 +26,14 @@ export function setLiveState(next: LiveState): void {
 export function onLiveAgain(run: () => void): () => void {
   liveListeners.add(run)
   return () => void liveListeners.delete(run)
+}
+
+let cursor: string | undefined
+/** The place in the events up to which the page knows everything; undefined before its first data. */
+export const lastCursor = (): string | undefined => cursor
+/** The first comes with the data of the frame: events between that answer and the connection are not lost. */
+export const setLastCursor = (next: string): void => {
+  cursor = next
 }
 
 let reconnect = (): void => undefined
