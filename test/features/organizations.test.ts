@@ -80,6 +80,8 @@ describe('a team', () => {
     await add(third, me, 'viewer')
     await newTeam(ada)
     const all = await me.fetch<OrganizationPage>('GET', '/api/teams?total=true')
+    const refusal = { code: 'forbidden', detail: expect.stringContaining('needs the role member') }
+    expect(all.body.items.map(({ can }) => can?.write)).toMatchObject([true, true, refusal])
     expect(all.body.items.map((o) => [o.id, o.role])).toEqual([
       [me.organizationId, 'owner'],
       [second.id, 'owner'],

@@ -50,7 +50,9 @@ export type OrganizationPatch = Static<typeof OrganizationPatch>
 
 export const OrganizationQuery = object(paging('name', 'createdAt'))
 export type OrganizationQuery = Static<typeof OrganizationQuery>
-export const OrganizationPage = pageOf(Organization)
+/** `write`: change the tasks and other records of the team. */
+const OrganizationItem = object({ ...Organization.properties, can: optional(permissions(['write'])) })
+export const OrganizationPage = pageOf(OrganizationItem)
 export type OrganizationPage = Static<typeof OrganizationPage>
 
 /** Files are counted in units of 2^20 bytes. */

@@ -1,7 +1,16 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, organizationsOf, userIdOf } from '../../auth/actor.ts'
-import { byRow, type Refusal, requireRole, throwIfRefused } from '../../auth/policy.ts'
+import {
+  byRow,
+  includePermissions,
+  member,
+  permissionOf,
+  type Refusal,
+  requireRole,
+  ruleRefusal,
+  throwIfRefused,
+} from '../../auth/policy.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf, idList, newId } from '../../db/columns.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
@@ -66,6 +75,8 @@ export async function findJoined(ctx: Ctx, id: string): Promise<Organization> {
   return found as Organization
 }
 
+const recordWriteRule = member('tasks:write')
+
 export const list = read(
   'organizations.list',
   byRow('organizations:read'),
@@ -84,7 +95,15 @@ export const list = read(
       .where(page.where(...filters))
       .orderBy(...page.orderBy)
       .limit(page.limit)
-    return page.page(rows, query.total ? ctx.actor.memberships.size : undefined)
+    const items = rows.map((row) => ({
+      ...row,
+      ...includePermissions(ctx.actor, () => ({
+        write: permissionOf(
+          ruleRefusal({ ...ctx.actor, organizationId: row.id }, recordWriteRule, 'Changing records', ctx.app.clock),
+        ),
+      })),
+    }))
+    return page.page(items, query.total ? ctx.actor.memberships.size : undefined)
   },
 )
 

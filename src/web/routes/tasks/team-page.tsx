@@ -19,8 +19,7 @@ export function TeamTasksPage() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const projects = useQuery(projectsQuery(team.id)).data
-  const role = useQuery(teamsQuery).data?.find(({ id }) => id === team.id)?.role
-  const may = role !== undefined && role !== 'viewer'
+  const may = useQuery(teamsQuery).data?.find(({ id }) => id === team.id)?.can?.write === true
   const [adding, setAdding] = useState<GroupAdd>()
   const narrow = useCallback(
     (change: Partial<TaskSearch>) => void navigate({ search: (before) => ({ ...before, ...change }) }),
