@@ -2,6 +2,8 @@
 import type { ChangeProgress } from '../features/changes/schema.ts'
 import { changes, newIdempotencyKey, ok, writeOptions } from './api.ts'
 import { closeToast, toast } from './components/toasts.tsx'
+import { onRecordEvent } from './live/record-events.ts'
+import { isLive } from './live/state.ts'
 import { words } from './words.ts'
 
 /** A change that ends sooner shows no progress. */
@@ -46,13 +48,30 @@ export function beginProgress({ total, title, announce, onStop }: Options): Prog
   }
 }
 
-/** Waits until the job of a change, or of its undo, has ended. */
-export async function followChange(id: string, onProgress: (now: ChangeProgress) => void): Promise<ChangeProgress> {
-  for (;;) {
-    const now = await ok(changes.changes({ id }).get())
-    onProgress(now)
-    if (!now.running) return now
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+type Counts = Pick<ChangeProgress, 'done' | 'refused' | 'restored'>
+
+/** Waits until the job of a change, or of its undo, has ended. Its events say how far it is; without them, it polls. */
+export async function followChange(id: string, onProgress: (now: Counts) => void): Promise<ChangeProgress> {
+  let wake = (): void => undefined
+  const leave = onRecordEvent(id, ({ data }) => {
+    const { state, ...counts } = data as unknown as Counts & { state: string }
+    onProgress(counts)
+    if (state !== 'running' && state !== 'undoing') wake()
+  })
+  const timer = setInterval(() => void (isLive() || wake()), POLL_MS)
+  try {
+    for (;;) {
+      const news = new Promise<void>((resolve) => {
+        wake = resolve
+      })
+      const now = await ok(changes.changes({ id }).get())
+      onProgress(now)
+      if (!now.running) return now
+      await news
+    }
+  } finally {
+    clearInterval(timer)
+    leave()
   }
 }
 

@@ -77,8 +77,12 @@ test('a list is grouped, sorted, filtered and selected by keyboard, and a reload
   await ada.page.keyboard.press('Control+a')
   await ada.page.getByRole('toolbar', { name: '138 selected' }).waitFor()
   await link.waitFor({ state: 'detached' })
+  await ada.see(/^Live$/)
+  ada.asked.splice(0)
   await ada.page.keyboard.press('i')
   await ada.see(/138 tasks: assigned to/)
+  // Events report the progress: the page asks at the start and at the end.
+  expect(ada.asked.filter(({ pathname }) => pathname.startsWith('/api/changes/')).length).toBeLessThanOrEqual(2)
   const mine = `/api/tasks?projectId=${id}&assignee=me&total=true&limit=1`
   expect((await call<{ total: number }>(ada, 'GET', mine)).total).toBe(138)
   await ada.page.keyboard.press('Escape')

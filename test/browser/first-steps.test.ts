@@ -21,7 +21,8 @@ test('the first steps offer a sample project, tick themselves, can be hidden, an
   await step('Give it a task').getByText('Create a project first.').waitFor()
 
   await ada.button('Try a sample project').click()
-  await ada.page.getByRole('link', { name: 'Queue alerts by region' }).waitFor()
+  await ada.page.waitForURL('**/projects/sample-project/tasks')
+  await ada.see('Retry a phone that does not respond')
   await call(ada, 'DELETE', '/api/projects/sample-project')
   await ada.goto('/')
 

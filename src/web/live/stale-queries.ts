@@ -7,6 +7,7 @@ import { closeOlderToasts } from '../components/toasts.tsx'
 import { queryClient } from '../query-client.ts'
 import { taskCompleted, taskUpdated } from './event-types.ts'
 import { InvalidationQueue } from './invalidation-queue.ts'
+import { dispatchRecordEvent, type RecordEvent } from './record-events.ts'
 import { lastWrittenVersion } from './written-versions.ts'
 
 /** The queries of a kind of record: its list, one record, and the trash if a deleted one can be restored. */
@@ -18,10 +19,10 @@ const ofRecords = recordNames.flatMap((name): [string, string[]][] => {
 /** The first words of the keys of queries that show records of a kind. */
 const queriesByKind: Record<string, readonly string[]> = {
   ...Object.fromEntries(ofRecords),
-  task: ['tasks', 'task', 'feature', 'at work', 'plan', 'progress', 'epics', 'trash', 'projects/one'],
+  task: ['tasks', 'task', 'feature', 'at work', 'plan', 'progress', 'epics', 'trash', 'projects/one', 'onboarding'],
   epic: ['plan', 'epics', 'trash'],
   story: ['plan', 'epics', 'trash'],
-  plan: ['plan', 'tasks', 'epics', 'progress'],
+  plan: ['plan', 'tasks', 'epics', 'progress', 'onboarding'],
   comment: ['task', 'at work'],
   link: ['task', 'feature', 'decision', 'spec'],
   project: ['projects', 'trash'],
@@ -59,18 +60,17 @@ const stale = new InvalidationQueue(
   () => queryClient.isMutating() > 0,
 )
 
-interface EventSummary {
-  type: string
+interface EventSummary extends RecordEvent {
   kind?: string | null
-  subjectId?: string | null
-  data?: Record<string, unknown>
 }
 
 /** Changes of task fields. The page has already shown those that it made itself. */
 const ofFields = new Set<string>([taskUpdated, taskCompleted])
 const byFields = new Set(['tasks', 'task', 'at work'])
 
-export function handleEvent({ type, kind, subjectId, data }: EventSummary): void {
+export function handleEvent(event: EventSummary): void {
+  const { type, kind, subjectId, data } = event
+  dispatchRecordEvent(event)
   const version = ofFields.has(type) ? Number(data?.version) : Number.NaN
   if (subjectId && version) closeOlderToasts(subjectId, version)
   const isNews = () => !(version <= lastWrittenVersion(subjectId ?? ''))

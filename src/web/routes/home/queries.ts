@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { Preferences } from '../../../features/users/schema.ts'
 import { homes, ok, onboarding } from '../../api.ts'
+import { isLive } from '../../live/state.ts'
 
 /** The reader's day began at their midnight, not at the server's. */
 const midnight = (): string => new Date(new Date().setHours(0, 0, 0, 0)).toISOString()
@@ -11,11 +12,11 @@ export const homeQuery = (team: string) =>
     queryFn: () => ok(homes.home.get({ query: { since: midnight() } })),
   })
 
-/** The first call of an agent has no event, so the steps are polled until all are done. */
+/** Events of tokens and tasks load the steps again; they are polled only until the page is live. */
 export const stepsQuery = queryOptions({
   queryKey: ['onboarding'],
   queryFn: () => ok(onboarding.onboarding.get()),
-  refetchInterval: ({ state: { data } }) => (data?.steps.every(({ done }) => done) ? false : 3000),
+  refetchInterval: () => (isLive() ? false : 3000),
 })
 
 /** Whether the home page begins with the first steps. Without a choice: in a team with at most one project. */
