@@ -193,23 +193,26 @@ describe('favourites', () => {
 })
 
 describe('on a phone', () => {
-  test('the tab bar counts what needs the reader, and More comes from below', async () => {
+  test('the tab bar counts what needs the reader, and More and its menus come from below', async () => {
     const boss = await person(t)
     const other = await member(t, boss, 'member', 'Ben')
     const ada = await signedIn(t, boss.email)
     const { slug } = await newProject(ada)
+    const assign = (title: string) =>
+      inside(other, boss.organizationId).fetch('POST', `/api/projects/${slug}/tasks`, { title, assignee: boss.email })
+    // The page is live only after the first notification.
+    const assigned = Promise.withResolvers<void>()
+    await ada.page.route('**/api/ws/ticket', (route) => assigned.promise.then(() => route.continue()))
     await ada.goto('/')
-    // A phone does not show the state of the connection.
-    await ada.see(/^Live$/)
     await ada.page.setViewportSize({ width: 390, height: 844 })
     const bar = ada.page.locator('.tabbar')
     await bar.getByRole('link', { name: 'Inbox' }).waitFor()
     expect(await bar.locator('.tabn').count()).toBe(0)
-    await inside(other, boss.organizationId).fetch('POST', `/api/projects/${slug}/tasks`, {
-      title: 'Look at this',
-      assignee: boss.email,
-    })
+    await assign('Look at this')
+    assigned.resolve()
     await bar.locator('.tabn').getByText('1').waitFor()
+    await assign('And at this')
+    await bar.locator('.tabn').getByText('2').waitFor()
     await bar.getByRole('button', { name: 'More' }).click()
     const sheet = ada.page.getByRole('dialog', { name: 'More' })
     await sheet.getByRole('link', { name: 'Analytics' }).waitFor()
@@ -219,6 +222,20 @@ describe('on a phone', () => {
     }
     await until(async () => (await bottom()) === 844)
     expect(await axe(ada.page)).toEqual([])
+    // A menu is a sheet at the bottom too. Escape and a tap above it close it alone.
+    const top = (await sheet.boundingBox())?.y ?? 0
+    const dots = sheet.getByRole('button', { name: /^Menu of / }).first()
+    const menu = ada.page.getByRole('menu')
+    for (const close of [() => ada.page.keyboard.press('Escape'), () => ada.page.mouse.click(195, top + 12)]) {
+      await dots.click()
+      await menu.getByRole('menuitem', { name: 'Export' }).waitFor()
+      const box = await menu.boundingBox()
+      expect([box?.x, box?.width, Math.round((box?.y ?? 0) + (box?.height ?? 0))]).toEqual([0, 390, 844])
+      expect(await axeWithMenu(ada.page)).toEqual([])
+      await close()
+      await menu.waitFor({ state: 'detached' })
+      expect(await sheet.isVisible()).toBe(true)
+    }
     await ada.leave()
   }, 300_000)
 
