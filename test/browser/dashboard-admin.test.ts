@@ -133,8 +133,14 @@ test('an administrator resets a password, renames and deletes a team, changes a 
   const key = page.locator('details', { has: page.getByText('contact', { exact: true }) })
   await key.locator('summary').click()
   await key.getByLabel('Enabled').check()
+  // Another list of the page is loaded last, when the new version has already replaced the form.
+  const replaced = Promise.withResolvers<void>()
+  await page.route('**/api/admin/config', (route) => replaced.promise.then(() => route.continue()))
   await key.getByRole('button', { name: 'Save contact' }).click()
+  await key.locator('form').waitFor({ state: 'hidden' })
+  replaced.resolve()
   await root.see('Saved: contact')
+  await page.unroute('**/api/admin/config')
 
   const program = unique('Robot')
   await root.goto('/admin/programs')

@@ -15,11 +15,15 @@ const Diff = lazy(async () => ({ default: (await import('../../components/text/d
 
 export function ConflictCard({ conflict }: { conflict: Conflict }) {
   const { id, entity, kind, field, device, createdAt, title } = conflict
-  const { mutate, error, isPending } = useResolveConflict(id)
+  const { mutateAsync, error, isPending } = useResolveConflict(id)
   const [isWriting, setWriting] = useState(false)
   const name = title ?? words.gone
-  const decide = (how: Parameters<typeof mutate>[0]) =>
-    mutate(how, { onSuccess: () => toast({ title: words.resolved(name) }) })
+  // Not with `mutate`, which skips the callbacks of a card that is gone.
+  const decide = (how: Parameters<typeof mutateAsync>[0]) =>
+    void mutateAsync(how).then(
+      () => toast({ title: words.resolved(name) }),
+      () => undefined,
+    )
   return (
     <section className="sheet pad stack s4 conflict" aria-label={words.about(conflict, name)}>
       <header>

@@ -152,8 +152,8 @@ function Remove({ note }: { note: NoteRead }) {
   const remove = useRemoveNote(note)
   const restore = useRestoreNote(note.id)
   const refused = (error: Error) => toast({ title: error.message, bad: true })
-  const run = () =>
-    restore.mutate(undefined, { onSuccess: () => toast({ title: words.restored(note.title) }), onError: refused })
+  // Not with `mutate`: the page of the note is gone by then.
+  const run = () => void restore.mutateAsync().then(() => toast({ title: words.restored(note.title) }), refused)
   const act = () =>
     remove.mutate(undefined, {
       onSuccess: () => {

@@ -112,9 +112,13 @@ function Settings({ project, onClose }: Props) {
 /** Deletes a project and goes back to the list, from where it can be undone at once. */
 function useProjectRemoval(project: ProjectDetail) {
   const navigate = useNavigate()
-  const { mutate, error } = useProjectChange(project)
+  const { mutate, mutateAsync, error } = useProjectChange(project)
+  // Not with `mutate`: the page of the project is gone by then.
   const undo = () =>
-    mutate({ act: 'restore' }, { onSuccess: () => toast({ title: words.edit.restored(project.name) }) })
+    void mutateAsync({ act: 'restore' }).then(
+      () => toast({ title: words.edit.restored(project.name) }),
+      (refused: Error) => toast({ title: refused.message, bad: true }),
+    )
   const run = () =>
     mutate(
       { act: 'remove' },

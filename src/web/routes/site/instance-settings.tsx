@@ -76,7 +76,11 @@ function Key({ setting }: { setting: Setting }) {
     const patch = changesOf(setting, new FormData(event.currentTarget))
     if (Object.keys(patch).length === 0) return
     const { key, version } = setting
-    save.mutate({ key, patch, version }, { onSuccess: () => toast({ title: `${w.saved}: ${key}` }) })
+    // Not with `mutate`: the new version replaces this form, and `mutate` skips the callbacks of a component that is gone.
+    void save.mutateAsync({ key, patch, version }).then(
+      () => toast({ title: `${w.saved}: ${key}` }),
+      () => undefined,
+    )
   }
   return (
     <details className="prow padx">

@@ -64,11 +64,12 @@ function Row({ item }: { item: Trashed }) {
   const restore = useRestoreRecord()
   const navigate = useNavigate()
   const open = () => void navigate({ to: item.path })
+  // Not with `mutate`, which skips the callbacks of a row that is gone.
   const run = () =>
-    restore.mutate(item, {
-      onSuccess: () => toast({ title: words.restored(item.title), action: { label: words.open, run: open } }),
-      onError: (error) => toast({ title: item.title, text: error.message, bad: true }),
-    })
+    void restore.mutateAsync(item).then(
+      () => toast({ title: words.restored(item.title), action: { label: words.open, run: open } }),
+      (error: Error) => toast({ title: item.title, text: error.message, bad: true }),
+    )
   return (
     <div className="recrow prow">
       <span className="flag">{kindNames[item.kind].one}</span>
