@@ -61,7 +61,7 @@ describe('the audit log', () => {
     ])
     expect(about.items.map(({ sentence }) => sentence).reverse()).toEqual([
       'Grace Hopper registered',
-      'Somebody failed to sign in as Grace Hopper',
+      'Someone failed to sign in as Grace Hopper',
       'Grace Hopper signed in (password)',
       'Grace Hopper created the API key laptop',
       'Grace Hopper revoked the API key laptop',
@@ -164,7 +164,7 @@ describe('the audit log', () => {
     ])
     expect(entries.items.slice(0, 2).map(({ sentence }) => sentence)).toEqual([
       'Root as Grace created note Diary',
-      'Root as Grace called notes.list',
+      'Root as Grace called the action notes.list',
     ])
     expect(entries.items.slice(0, 2).map((e) => [e.actor.id, e.impersonatorId])).toEqual([
       [who.userId, boss.userId],

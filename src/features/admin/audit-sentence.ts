@@ -25,7 +25,7 @@ export function auditSentence(
   // An action without an event, such as a read by an administrator who acts as a user.
   const isCall = type === action && !catalogue.get(type)
   const phrase = isCall
-    ? `called ${type}`
+    ? `called the action ${type}`
     : isHandLogged(type)
       ? `logged ${type}: ${describeEvent(catalogue, type, data)}`
       : describeEvent(catalogue, type, data, subjectOf(catalogue, row, nameOf))
@@ -37,7 +37,7 @@ function actorOf(catalogue: EventCatalogue, row: AuditRow, nameOf: (id: string |
   if (impersonatorId) return `${nameOf(impersonatorId) ?? 'An administrator'} as ${actor.name}`
   if (actor.kind === 'system') return 'The server'
   // Nobody has signed in yet: the person of the account, unless anybody could have done it.
-  if (actor.kind === 'anonymous') return (catalogue.kindOf(type) === 'auth' ? undefined : nameOf(userId)) ?? 'Somebody'
+  if (actor.kind === 'anonymous') return (catalogue.kindOf(type) === 'auth' ? undefined : nameOf(userId)) ?? 'Someone'
   return actor.for ? `${actor.name} for ${actor.for.name}` : actor.name
 }
 
