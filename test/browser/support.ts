@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { expect } from 'bun:test'
 import {
   type Browser,
   type BrowserContext,
@@ -10,10 +10,10 @@ import {
 import { logged, type TestApp, unique } from '../support/app.ts'
 import { json, PASSWORD, type Served, serve, tutti } from '../support/binary.ts'
 import { atEnd } from '../support/cleanup.ts'
+import { isShort } from '../support/thorough.ts'
 import { axe } from './axe.ts'
 
-/** A test that looks at every page instead of making a journey. `./test/run` leaves it to `--full`. */
-export const thorough = test.skipIf(Boolean(process.env.TEST_SHORT))
+export { thorough } from '../support/thorough.ts'
 
 /** The shell without windows takes a third less CPU time. */
 const executablePath = Bun.which('chromium-headless-shell') ?? '/usr/bin/chromium'
@@ -326,29 +326,28 @@ async function goWithin({ page, goto }: Visitor, path: string): Promise<void> {
   await nothing.waitFor({ state: 'detached' })
 }
 
-/** Light and wide, then dark and narrow: each page is looked at in both. */
-export const looks = [
-  { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
-  { colorScheme: 'dark', viewport: { width: 320, height: 800 } },
-] as const satisfies BrowserContextOptions[]
+interface Look {
+  colorScheme: 'light' | 'dark'
+  viewport: { width: number; height: number }
+}
+const light: Look = { colorScheme: 'light', viewport: { width: 1280, height: 800 } }
+const dark: Look = { colorScheme: 'dark', viewport: { width: 320, height: 800 } }
+/** Light and wide, then dark and narrow: each page is looked at in both. `./test/run` leaves the second to `--full`. */
+export const looks: readonly Look[] = isShort ? [light] : [light, dark]
 
 /**
  * Does the work in one look after the other, in the same browser: one that is new reads and compiles all scripts anew.
  * No page is open when a look begins, so nothing of the other look is left. At the end the first look is back.
  */
-export async function inEachLook(
-  { page }: Visitor,
-  work: (look: (typeof looks)[number]) => Promise<void>,
-): Promise<void> {
-  const change = async ({ colorScheme, viewport }: (typeof looks)[number]) => {
+export async function inEachLook({ page }: Visitor, work: (look: Look) => Promise<void>): Promise<void> {
+  const change = async ({ colorScheme, viewport }: Look) => {
     await page.emulateMedia({ colorScheme })
     await page.setViewportSize(viewport)
   }
-  // A run without --full looks at every page once.
-  for (const look of process.env.FULL ? looks : looks.slice(0, 1)) {
+  for (const look of looks) {
     await page.goto('about:blank')
     await change(look)
     await work(look)
   }
-  await change(looks[0])
+  await change(light)
 }
