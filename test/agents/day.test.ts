@@ -7,6 +7,7 @@ import { tasks as table } from '../../src/features/tasks/table.ts'
 import { TestClock } from '../features/support.ts'
 import { type McpClient, ways } from '../mcp/support.ts'
 import { mcpToken, type Person, person, type TestApp, testApp } from '../support/app.ts'
+import { isShort } from '../support/thorough.ts'
 import { until } from '../support/until.ts'
 import type { Facts } from './harness.ts'
 
@@ -15,7 +16,7 @@ import type { Facts } from './harness.ts'
  * hand over, crash with and without a call under way, and try to finish what others hold. The order in which the server
  * gets the calls differs from run to run, so the test only asserts what holds in every order.
  */
-const TASKS = process.env.SOAK ? 200 : 80
+const TASKS = process.env.SOAK ? 200 : isShort ? 30 : 80
 const SEED = 12
 
 /** Mulberry32: a small generator of random numbers that can be repeated. */
