@@ -41,6 +41,7 @@ import { failure, TestClock } from '../features/support.ts'
 import { person, sharedApp, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
 import { pictureForm } from '../support/pictures.ts'
 import { freshDatabase } from '../support/postgres.ts'
+import { thorough } from '../support/thorough.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tutti-backup-'))
 const file = (name: string) => join(folder, name)
@@ -209,22 +210,26 @@ describe('a backup', () => {
       expect(keys.rows).toEqual(there.rows)
     }, 300_000)
 
-  test('of an older version is restored and then migrated', async () => {
-    const older = migrations.slice(0, -3)
-    const source = await bare(await emptyDatabase())
-    await applyMigrations(source, older)
-    await source.exec(`insert into meta (key, value) values ('kept', 'of old')`)
-    const path = file('older.backup')
-    await writeBackup(path, dumpDatabase(source, { at: 'then' }))
-    expect((await appliedIds(source)).length).toBe(older.length)
-    // Into the other kind of database, if there is one; binary/backup.test.ts restores one from embedded to embedded.
-    const driver = await emptyDatabase(targets.find((kind) => kind !== t.app.driver.kind))
-    // Also where this version has been before.
-    await applyMigrations(driver, migrations)
-    expect((await into(driver, () => linesIn(path))).header.migrations).toEqual(older.map((m) => m.id))
-    expect((await planMigrations(driver, migrations)).pending).toEqual([])
-    expect((await driver.query("select value from meta where key = 'kept'")).rows).toEqual([['of old']])
-  }, 300_000)
+  thorough(
+    'of an older version is restored and then migrated',
+    async () => {
+      const older = migrations.slice(0, -3)
+      const source = await bare(await emptyDatabase())
+      await applyMigrations(source, older)
+      await source.exec(`insert into meta (key, value) values ('kept', 'of old')`)
+      const path = file('older.backup')
+      await writeBackup(path, dumpDatabase(source, { at: 'then' }))
+      expect((await appliedIds(source)).length).toBe(older.length)
+      // Into the other kind of database, if there is one; binary/backup.test.ts restores one from embedded to embedded.
+      const driver = await emptyDatabase(targets.find((kind) => kind !== t.app.driver.kind))
+      // Also where this version has been before.
+      await applyMigrations(driver, migrations)
+      expect((await into(driver, () => linesIn(path))).header.migrations).toEqual(older.map((m) => m.id))
+      expect((await planMigrations(driver, migrations)).pending).toEqual([])
+      expect((await driver.query("select value from meta where key = 'kept'")).rows).toEqual([['of old']])
+    },
+    300_000,
+  )
 
   test('is not restored over existing data without --replace; tables of others stay', async () => {
     const driver = await emptyDatabase()
@@ -241,19 +246,25 @@ describe('a backup', () => {
     expect((await into(driver, undefined, { replace: true })).rows).toBe(saved.rows)
     expect(await tablesOf(driver)).toEqual(await tableLines(linesIn(saved.file)))
     expect(await invoices()).toEqual([7])
-
-    // The tables of a newer version are unknown here, so all tables are dropped.
-    await driver.exec(
-      "create table rockets (id int); insert into rockets values (1); insert into migrations (id) values ('9999_rockets')",
-    )
-    const path = file('newer-state.backup')
-    await writeBackup(path, dumpDatabase(driver, { at: 'now' }))
-    expect(await tableLines(linesIn(path))).toContainEqual(expect.objectContaining({ end: 'rockets', rows: 1 }))
-    await into(driver, undefined, { replace: true })
-    const left = await driver.query("select to_regclass('rockets')::text, to_regclass('invoices')::text")
-    expect(left.rows).toEqual([[null, null]])
-    expect((await planMigrations(driver, migrations)).pending).toEqual([])
   }, 300_000)
+
+  thorough(
+    'is restored with --replace over a newer version, whose tables are dropped with all others',
+    async () => {
+      const driver = await emptyDatabase()
+      await into(driver)
+      await driver.exec('create table invoices (id int); create table rockets (id int); insert into rockets values (1)')
+      await driver.exec("insert into migrations (id) values ('9999_rockets')")
+      const path = file('newer-state.backup')
+      await writeBackup(path, dumpDatabase(driver, { at: 'now' }))
+      expect(await tableLines(linesIn(path))).toContainEqual(expect.objectContaining({ end: 'rockets', rows: 1 }))
+      await into(driver, undefined, { replace: true })
+      const left = await driver.query("select to_regclass('rockets')::text, to_regclass('invoices')::text")
+      expect(left.rows).toEqual([[null, null]])
+      expect((await planMigrations(driver, migrations)).pending).toEqual([])
+    },
+    300_000,
+  )
 
   test('with forged lines writes only to our tables', async () => {
     const driver = await emptyDatabase()

@@ -4,11 +4,12 @@ import type { TaskPage } from '../../src/features/tasks/lists/list-schema.ts'
 import type { Task } from '../../src/features/tasks/schema.ts'
 import type { McpClient, Result } from '../mcp/support.ts'
 import type { Person } from '../support/app.ts'
+import { isShort } from '../support/thorough.ts'
 import { times } from './support.ts'
 import { connect, factsOf, newAgent, newProject, newTask, newTeam, start, type Team } from './tasks-support.ts'
 
 /** How many agents work in one project at once, each with a token of its own, over the wire. */
-const MANY = process.env.SOAK ? 200 : 80
+const MANY = process.env.SOAK ? 200 : isShort ? 30 : 80
 let team: Team
 let agents: { id: string; name: string; client: McpClient }[]
 

@@ -4,6 +4,7 @@ import { verifyPassword } from '../../src/auth/passwords.ts'
 import type { AppError } from '../../src/errors.ts'
 import { type Answer, call, PASSWORD, person, type TestApp, testApp } from '../support/app.ts'
 import { hashingEveryTime } from '../support/passwords.ts'
+import { thorough } from '../support/thorough.ts'
 import { newAddress } from './codes-support.ts'
 import { statuses, TestClock, times } from './support.ts'
 
@@ -131,7 +132,7 @@ describe('guessing at a password', () => {
 })
 
 describe('hashing passwords', () => {
-  test('runs two at a time with fifty waiting; more are refused', () =>
+  thorough('runs two at a time with fifty waiting; more are refused', () =>
     hashingEveryTime(async () => {
       const all = await Promise.all(
         times(60, () => verifyPassword('some password', null).catch((error: AppError) => error)),
@@ -139,7 +140,8 @@ describe('hashing passwords', () => {
       const away = all.filter((answer) => answer !== false) as AppError[]
       expect(away.map(({ status, details }) => [status, details.retryAfter])).toEqual(times(8, () => [503, 3]))
       expect(await verifyPassword('some password', null)).toBe(false)
-    }))
+    }),
+  )
 
   test('answers a flood of logins with 503 and Retry-After, until the flood is over', () =>
     hashingEveryTime(async () => {
@@ -157,7 +159,7 @@ describe('hashing passwords', () => {
     }))
 })
 
-test('counters in memory are bounded: a million networks cost less than 64 MB', () => {
+thorough('counters in memory are bounded: a million networks cost less than 64 MB', () => {
   Bun.gc(true)
   const before = process.memoryUsage().heapUsed
   const buckets = new Buckets(120, 120)
