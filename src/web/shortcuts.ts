@@ -85,13 +85,13 @@ const isTyping = (target: EventTarget | null): boolean =>
 const inOverlay = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   target.closest('[role=dialog],[role=alertdialog],[role=menu],[role=listbox]') !== null
-/** Enter and Space press the button or follow the link that has the focus. */
+/** Enter and Space press the button that has the focus; Enter follows a link. */
 const isPressing = ({ key, target, ctrlKey, metaKey }: KeyboardEvent): boolean =>
   (key === 'Enter' || key === ' ') &&
   !ctrlKey &&
   !metaKey &&
   target instanceof HTMLElement &&
-  /^(BUTTON|A|SUMMARY)$/.test(target.tagName)
+  (/^(BUTTON|SUMMARY)$/.test(target.tagName) || (key === 'Enter' && target.tagName === 'A'))
 
 const modifiers = new Set(['Shift', 'Control', 'Alt', 'Meta', 'AltGraph'])
 /** Time for the second key of `g i`. */

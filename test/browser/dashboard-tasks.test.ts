@@ -27,7 +27,7 @@ interface Task extends Made {
 }
 const read = (who: Visitor, key: string) => call<Task>(who, 'GET', `/api/tasks/${key}`)
 const column = (who: Visitor, name: string) => who.page.getByRole('region', { name: new RegExp(`^${name},`) })
-const card = (who: Visitor, key: string) => who.page.getByRole('button', { name: new RegExp(`^${key} `) })
+const card = (who: Visitor, key: string) => who.page.getByRole('link', { name: new RegExp(`^${key} `) })
 const dialog = (who: Visitor, name: string | RegExp) => who.page.getByRole('dialog', { name })
 
 /** Turns the wheel over a list until the element is in the page. */
@@ -73,7 +73,7 @@ test('a long column loads more; a batch change of 105 tasks whose second call is
   await ada.goto(`/projects/${slug}/tasks?view=list&group=none&sort=number`)
   const rows = ada.page.getByRole('list', { name: 'Tasks' })
   await rows.locator('[data-task]').first().waitFor()
-  const first = rows.getByRole('button', { name: new RegExp(`${key}-1 `) })
+  const first = rows.getByRole('link', { name: new RegExp(`${key}-1 `) })
   await scrolledTo(rows, first)
   await first.focus()
   await ada.page.keyboard.press('Control+a')

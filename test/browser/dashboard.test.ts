@@ -21,7 +21,7 @@ const signedIn = (email: string, options: object = {}) => open(t, email, options
 const statusOf = async (who: Visitor, key: string) =>
   (await call<{ status: string }>(who, 'GET', `/api/tasks/${key}`)).status
 
-const card = (who: Visitor, key: string) => who.page.getByRole('button', { name: new RegExp(`^${key} `) })
+const card = (who: Visitor, key: string) => who.page.getByRole('link', { name: new RegExp(`^${key} `) })
 const column = (who: Visitor, name: string) => who.page.getByRole('region', { name: new RegExp(`^${name},`) })
 
 test('a task is created, moved and completed by keyboard alone', async () => {
@@ -71,7 +71,7 @@ test('a move that the server refuses is undone, and the reason is shown', async 
   await card(ada, second.key).dragTo(column(ada, 'In progress').getByRole('list'))
   await ada.see(new RegExp(`${second.key} cannot become in_progress: it waits for ${first.key}`))
   await column(ada, 'Todo')
-    .getByRole('button', { name: new RegExp(`^${second.key} `) })
+    .getByRole('link', { name: new RegExp(`^${second.key} `) })
     .waitFor()
   expect(await statusOf(ada, second.key)).toBe('todo')
   await ada.leave(`PATCH /api/tasks/${second.id} 409`)
@@ -170,7 +170,7 @@ test('two people see each other’s changes without a reload', async () => {
   await card(ada, task.key).focus()
   await ada.page.keyboard.press('Alt+ArrowRight')
   await column(ben, 'In progress')
-    .getByRole('button', { name: new RegExp(`^${task.key} `) })
+    .getByRole('link', { name: new RegExp(`^${task.key} `) })
     .waitFor()
   await ada.leave()
   await ben.leave()

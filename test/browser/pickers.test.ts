@@ -135,7 +135,7 @@ test('a card of the board gets blockers, which refuse states with their reason; 
   const load = Promise.withResolvers<void>()
   await ada.page.route(/field-picker/, (route) => load.promise.then(() => route.continue()))
   await ada.goto(`/projects/${slug}/tasks`)
-  const card = (n: number) => ada.page.getByRole('button', { name: new RegExp(`^${key}-${n} `) })
+  const card = (n: number) => ada.page.getByRole('link', { name: new RegExp(`^${key}-${n} `) })
   await card(1).focus()
   await keyboard.press('p')
   await keyboard.type('low')

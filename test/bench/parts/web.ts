@@ -82,7 +82,7 @@ async function openBoard(page: Page, { url, slug }: Office): Promise<() => Promi
   const column = page.getByRole('region', { name: /^Todo,/ })
   // Before the measurement: looking for the card takes time of the page, which is not the dashboard's.
   await column
-    .getByRole('button', { name: /^[A-Z]+-\d+ / })
+    .getByRole('link', { name: /^[A-Z]+-\d+ / })
     .first()
     .focus()
   return async () => {

@@ -1,4 +1,4 @@
-/** A card of the board: opened by a click, chosen by a click with a key, moved by pointer or arrow keys. */
+/** A card of the board: a link that a click opens beside the board, and that pointer or arrow keys move. */
 import { combine } from '@atlaskit/pragmatic-drag-and-drop/combine'
 import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
 import { attachClosestEdge, extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge'
@@ -18,6 +18,7 @@ import {
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { CardBody } from './card.tsx'
 import type { CardStep } from './moves.ts'
+import { opensTab } from './opens-tab.ts'
 import { words } from './words.ts'
 
 const arrows: Record<string, CardStep> = { ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right' }
@@ -87,7 +88,7 @@ interface InsideProps extends Pick<CardProps, 'task' | 'chosen' | 'moving' | 'ma
 
 /** What stays as it is while a card only gets another place. */
 const CardContent = memo(function Inside({ task, chosen, moving, may, focused, on }: InsideProps) {
-  const cover = useRef<HTMLButtonElement>(null)
+  const cover = useRef<HTMLAnchorElement>(null)
   useLayoutEffect(() => {
     // Its column brings it into view.
     if (focused.current === task.id && document.activeElement === document.body)
@@ -104,18 +105,23 @@ const CardContent = memo(function Inside({ task, chosen, moving, may, focused, o
     on.current.step(step)
   }
   const onClick = (event: MouseEvent) => {
-    if (event.shiftKey || event.metaKey || event.ctrlKey) on.current.choose(event.shiftKey)
+    if (opensTab(event)) return
+    event.preventDefault()
+    if (event.shiftKey) on.current.choose(true)
     else on.current.open()
   }
   return (
     <>
-      <button
-        type="button"
+      {/* biome-ignore lint/a11y/useAnchorContent: the label names the task, and the text of the card follows */}
+      <a
         ref={cover}
+        href={`/tasks/${task.key}`}
         className="cover"
+        // The card is dragged, not its address.
+        draggable={false}
         data-task={task.id}
         aria-label={`${task.key} ${task.title}`}
-        aria-pressed={chosen || undefined}
+        aria-description={chosen ? words.chosen : undefined}
         onClick={onClick}
         onFocus={() => {
           focused.current = task.id

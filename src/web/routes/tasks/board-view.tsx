@@ -9,6 +9,7 @@ import { useSetStatusBar } from '../../components/status-bar.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCommands } from '../../shortcuts.ts'
 import { words as common, statusNames } from '../../words.ts'
+import { addedValues, mayHideAdded } from './add/values.ts'
 import { Board } from './board.tsx'
 import type { CardMove } from './moves.ts'
 import { boardQuery, useMoreCards, useMoveCard } from './queries.ts'
@@ -30,28 +31,20 @@ interface Props {
 }
 
 export function BoardView({ project, search, may, bar, nothing, onOpen, onTotal, onClear, onAdd, onMenu }: Props) {
-  const set = useSetStatusBar()
-  const more = useMoreCards(project.id, search)
-  const query = boardQuery(project.id, search, more.depths)
+  const [older, setOlder] = useState(false)
+  const showOlder = useCallback(() => setOlder(true), [])
+  const more = useMoreCards(project.id, search, older)
+  const query = boardQuery(project.id, search, more.depths, older)
   const { data: board, error } = useQuery(query)
   const items = useMemo(() => board?.groups.flatMap((group) => group.items) ?? [], [board])
   const { scrollers, reveal } = useReveal(board)
   const selection = useSelection({ items, reveal, open: search.open })
-  const mutate = useMoveCard(project.id, search, query, ({ task }, problem) => {
-    set({ right: words.movedBack(task.key) })
-    toast({ title: words.movedBack(task.key), text: problem.message, bad: true })
-  })
-  const move = useCallback(
-    (next: CardMove) => {
-      set({ right: words.moved(next.task.key, statusNames[next.status]) })
-      mutate(next)
-    },
-    [mutate, set],
-  )
+  const move = useMove(project.id, search, query)
   const [moving, setMoving] = useMoving(may, selection)
   const stay = useCallback(() => setMoving(undefined), [setMoving])
   const now = useNow(query.queryKey)
-  const total = board?.groups.reduce((sum, group) => sum + group.total, 0)
+  const add = useAddValues(project.slug, search)
+  const total = board?.groups.reduce((sum, group) => sum + group.total + (group.older ?? 0), 0)
   useEffect(() => onTotal(total), [onTotal, total])
   if (error && !board) return <ProblemBox error={error} />
   if (!board) return <Loading />
@@ -73,6 +66,8 @@ export function BoardView({ project, search, may, bar, nothing, onOpen, onTotal,
         onOpen={onOpen}
         onMove={move}
         onAdd={onAdd}
+        onOlder={showOlder}
+        add={add}
         onMore={more.isLoading ? undefined : more.load}
         onNear={more.isLoading || more.isFailed ? undefined : more.load}
         scrollers={scrollers}
@@ -99,6 +94,30 @@ const Loading = () => (
     </div>
   </AfterAMoment>
 )
+
+/** Moves a card, and tells where it went, or that it had to go back. */
+function useMove(projectId: string, search: TaskSearch, query: ReturnType<typeof boardQuery>) {
+  const set = useSetStatusBar()
+  const mutate = useMoveCard(projectId, search, query, ({ task }, problem) => {
+    set({ right: words.movedBack(task.key) })
+    toast({ title: words.movedBack(task.key), text: problem.message, bad: true })
+  })
+  const isNewestFirst = search.sort === undefined
+  return useCallback(
+    ({ task, status, after }: CardMove) => {
+      // The order of Done is the order in which tasks were completed.
+      const isOrdered = status === 'done' && isNewestFirst
+      if (isOrdered && task.status === 'done') return
+      set({ right: words.moved(task.key, statusNames[status]) })
+      mutate({ task, status, after: isOrdered ? undefined : after })
+    },
+    [mutate, set, isNewestFirst],
+  )
+}
+
+/** What a task that is added at the end of a column gets from the filters. */
+const useAddValues = (project: string, search: TaskSearch) =>
+  useMemo(() => ({ project, values: addedValues({}, search), mayHide: mayHideAdded(search) }), [project, search])
 
 /** Returns a function, always the same one, that returns the board as it is known when it is called. */
 function useNow(queryKey: ReturnType<typeof boardQuery>['queryKey']) {

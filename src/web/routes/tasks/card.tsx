@@ -1,10 +1,11 @@
-import { Calendar, Hourglass } from 'lucide-react'
+import { Calendar } from 'lucide-react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { useTaskLease } from '../../claimed-tasks.ts'
 import { Avatar, LeaseRing, TimeMark } from '../../components/avatar.tsx'
 import { PriorityGlyph } from '../../components/glyphs.tsx'
 import { ago, dueLabel, lastCallLabel, minutesUntil, shareLeft } from '../../lib/times.ts'
 import { words as common, priorityNames } from '../../words.ts'
+import { TaskFlags, TaskFrees, TaskParts, TaskWaits } from './flags.tsx'
 import { words } from './words.ts'
 
 /** The colour of a label: always the same one, chosen by its letters. */
@@ -30,7 +31,6 @@ export function DueDate({ at }: { at: string }) {
 
 /** What a card shows. Leaves out what is empty. */
 export function CardBody({ task }: { task: TaskItem }) {
-  const waits = task.blockedBy.length
   return (
     <>
       <div className="row tight">
@@ -42,19 +42,16 @@ export function CardBody({ task }: { task: TaskItem }) {
         </span>
       </div>
       <h3 className="ttl">{task.title}</h3>
-      {(task.labels.length > 0 || waits > 0) && (
-        <div className="meta">
-          {task.labels.map((label) => (
-            <LabelTag key={label} name={label} />
-          ))}
-          {waits > 0 && (
-            <span className="waits">
-              <Hourglass className="i s12" aria-hidden />
-              {words.waitsFor(waits)}
-            </span>
-          )}
-        </div>
-      )}
+      {/* The style sheet hides it if it is empty. */}
+      <div className="meta">
+        {task.labels.map((label) => (
+          <LabelTag key={label} name={label} />
+        ))}
+        <TaskParts task={task} />
+        <TaskWaits task={task} />
+        <TaskFrees task={task} />
+        <TaskFlags task={task} />
+      </div>
       {task.lease && <Holder id={task.id} lease={task.lease} />}
     </>
   )
@@ -67,13 +64,11 @@ function Holder({ id, lease }: { id: string; lease: NonNullable<TaskItem['lease'
     <div className={stalled ? 'held stalled' : 'held'}>
       <LeaseRing party={lease.holder} left={shareLeft(lease.lastSeenAt, lease.expiresAt)} />
       <span className="grow">
-        <span className="row">
-          <span className="b5 cut grow">{lease.holder.name}</span>
-          <span className="soft">{common.minutesLeft(minutesUntil(lease.expiresAt))}</span>
-        </span>
-        <span className="row wide">
+        <span className="nm b5">{lease.holder.name}</span>
+        <span className="row wide wrap">
           <TimeMark text={lastCallLabel(lease.lastSeenAt)} title={common.lastCall} />
           {lastChangeAt && <TimeMark text={ago(lastChangeAt)} title={common.lastChange} change late={stalled} />}
+          <span className="soft end">{common.minutesLeft(minutesUntil(lease.expiresAt))}</span>
         </span>
       </span>
     </div>

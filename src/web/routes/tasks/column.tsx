@@ -5,13 +5,15 @@ import { autoScrollForElements } from '@atlaskit/pragmatic-drag-and-drop-auto-sc
 import { extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { defaultRangeExtractor, type Range, useVirtualizer, type VirtualItem } from '@tanstack/react-virtual'
-import { Plus } from 'lucide-react'
+import { ChevronDown, Plus } from 'lucide-react'
 import { memo, type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import type { TaskGroups } from '../../../features/tasks/lists/list-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/task-states.ts'
 import { StatusGlyph } from '../../components/glyphs.tsx'
 import { statusNames } from '../../words.ts'
+import { AddTasks } from './add/add-tasks.tsx'
+import { type AddValues, isAddable } from './add/values.ts'
 import { BoardCard } from './board-card.tsx'
 import { type BoardGroup, type CardMove, cardAboveDrop, stepCard } from './moves.ts'
 import { MOST_IN_COLUMN } from './queries.ts'
@@ -31,6 +33,10 @@ export interface BoardProps {
   onOpen(key: string): void
   onMove(move: CardMove): void
   onAdd(status: 'backlog' | 'todo'): void
+  /** The values that the filters give to a task that is added at the end of a column. */
+  add: { project: string; values: AddValues; mayHide: boolean }
+  /** Shows the tasks that were done before this week. */
+  onOlder(): void
   /** Loads more cards of a column; undefined while it does. */
   onMore: ((group: BoardGroup) => void) | undefined
   /** Does so because the end of a column comes near; undefined also where it has just failed. */
@@ -97,7 +103,7 @@ export const BoardColumn = memo(function Column({ group, focused, stepped, ...pr
       <header>
         <StatusGlyph status={group.value} />
         <h2>{name}</h2>
-        <span className="n">{group.total}</span>
+        <span className="n">{group.older === undefined ? group.total : words.thisWeek(group.total)}</span>
         {adds && <AddButton name={name} onAdd={() => onAdd(adds)} />}
       </header>
       <ol
@@ -109,6 +115,8 @@ export const BoardColumn = memo(function Column({ group, focused, stepped, ...pr
       >
         {withSpacers(rows.getVirtualItems(), rows.getTotalSize(), card)}
         {group.nextCursor && <More group={group} onMore={props.onMore} />}
+        {group.older ? <Older n={group.older} onShow={props.onOlder} /> : null}
+        {may && isAddable(group.value) && <Add group={group} add={props.add} />}
       </ol>
     </section>
   )
@@ -196,8 +204,28 @@ function More({ group: { value, total, items }, onMore, group }: Pick<ColumnProp
   )
 }
 
+const Older = ({ n, onShow }: { n: number; onShow(): void }) => (
+  <li>
+    <button type="button" className="addrow" onClick={onShow}>
+      <ChevronDown className="i s14" aria-hidden />
+      {words.older(n)}
+    </button>
+  </li>
+)
+
+const Add = ({ group: { value, items }, add }: Pick<ColumnProps, 'group' | 'add'>) => (
+  <li>
+    <AddTasks
+      {...add}
+      name={statusNames[value]}
+      values={{ ...add.values, ...(isAddable(value) && { status: value }) }}
+      above={items.length}
+    />
+  </li>
+)
+
 const AddButton = ({ name, onAdd }: { name: string; onAdd(): void }) => (
-  <button type="button" className="ib s24 end" aria-label={words.addTo(name)} onClick={onAdd}>
+  <button type="button" className="ib s24 end" aria-label={words.newIn(name)} onClick={onAdd}>
     <Plus className="i s14" aria-hidden />
   </button>
 )

@@ -1,7 +1,7 @@
 /** The columns of a board, and what moving a card does to them. */
 import type { TaskGroups } from '../../../features/tasks/lists/list-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
-import type { Status } from '../../../records/task-states.ts'
+import { isClosed, type Status } from '../../../records/task-states.ts'
 
 export type BoardGroup = TaskGroups['groups'][number]
 
@@ -11,9 +11,16 @@ export type CardStep = 'up' | 'down' | 'left' | 'right'
 export interface CardMove {
   task: TaskItem
   status: Status
-  /** The card above its new place; null: first in the column. */
-  after: TaskItem | null
+  /** The card above its new place; null: first in the column; undefined: it is shown first, and keeps its place. */
+  after: TaskItem | null | undefined
 }
+
+/** The flags that a card keeps in another column; the server adds new ones. */
+const flagsAfter = ({ flags = [] }: TaskItem, status: Status) =>
+  isClosed(status) ? [] : flags.filter((flag) => flag !== 'ready' && flag !== 'waits_for_you')
+
+/** Whether a card in this column may get flags that only the server knows. */
+export const mayGetFlags = (status: Status): boolean => status === 'todo' || status === 'in_review'
 
 /** The board as it will be after the move. The card may have got another version since the move was asked for. */
 export function moveCard(board: TaskGroups, { task, status, after }: CardMove): TaskGroups {
@@ -24,7 +31,7 @@ export function moveCard(board: TaskGroups, { task, status, after }: CardMove): 
     const items = group.items.filter(({ id }) => id !== task.id)
     if (group.value === status) {
       const place = after ? items.findIndex(({ id }) => id === after.id) + 1 : 0
-      items.splice(place, 0, { ...card, status })
+      items.splice(place, 0, status === card.status ? card : { ...card, status, flags: flagsAfter(card, status) })
     }
     return { ...group, items, total: group.total + Number(group.value === status) - Number(had) }
   })
@@ -37,7 +44,8 @@ export const replaceCard = (board: TaskGroups, task: TaskItem): TaskGroups => ({
     const place = group.items.findIndex(({ id }) => id === task.id)
     const shown = group.items[place]
     if (!shown) return group
-    const next = group.value === task.status ? task : { ...shown, version: task.version }
+    // Flags and counts come with lists only.
+    const next = group.value === task.status ? { ...shown, ...task } : { ...shown, version: task.version }
     return { ...group, items: group.items.with(place, next) }
   }),
 })

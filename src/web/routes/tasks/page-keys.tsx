@@ -23,9 +23,11 @@ export function useTaskPageKeys({ may, search, narrow, onAdd, onFilter }: KeysPr
     await copyText(text)
     toast({ title: words.copied })
   }
+  const focusedKey = () => document.activeElement?.closest('li')?.querySelector('.key')?.textContent ?? undefined
   /** The key of the open task, else of the one with the focus. */
-  const key = () =>
-    search.open ?? document.activeElement?.closest('li')?.querySelector('.key')?.textContent ?? undefined
+  const key = () => search.open ?? focusedKey()
+  /** Opens the task with the focus; it is a link, which Space does not follow by itself. */
+  const peek = () => narrow({ open: focusedKey() ?? search.open })
   useCommands([
     ...(may ? [{ keys: 'c', label: words.newTask, run: onAdd }] : []),
     { keys: 'f', label: words.keys.filter, run: onFilter },
@@ -34,7 +36,7 @@ export function useTaskPageKeys({ may, search, narrow, onAdd, onFilter }: KeysPr
       label: words.views[view],
       run: () => narrow({ view: view === 'board' ? undefined : view }),
     })),
-    { keys: 'Space', label: words.keys.peek, scope: 'list', keysOnly: true, run: () => narrow({ open: key() }) },
+    { keys: 'Space', label: words.keys.peek, scope: 'list', keysOnly: true, run: peek },
     { keys: '$mod+.', label: words.keys.copyKey, run: () => void copy(key() ?? location.href) },
     {
       keys: '$mod+Shift+,',

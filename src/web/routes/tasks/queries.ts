@@ -18,7 +18,7 @@ import { useWrite } from '../../lib/data.ts'
 import { recordWrittenVersion, writeNext } from '../../live/written-versions.ts'
 import { rememberUndo } from '../../undo.ts'
 import { statusNames } from '../../words.ts'
-import { type BoardGroup, type CardMove, moveCard, replaceCard } from './moves.ts'
+import { type BoardGroup, type CardMove, mayGetFlags, moveCard, replaceCard } from './moves.ts'
 import { isManualOrder, type TaskSearch, taskFilters } from './search.ts'
 import { shareGroups, shareList } from './structural-sharing.ts'
 import { words } from './words.ts'
@@ -34,16 +34,28 @@ const MOST_AT_ONCE = 200
 /** A column goes on in the list beyond so many: with each change, all that is shown is loaded again. */
 export const MOST_IN_COLUMN = 600
 
+/** What cards and rows show besides the task. */
+export const EXTRAS = 'flags,parts,frees'
+
 /** How many cards of a column are shown, where it is more than at first. */
 type ColumnDepths = Partial<Record<Status, number>>
 
 async function loadGroups(
   projectId: string,
   search: TaskSearch,
-  page: { limit: number; in?: Status; cursor?: string | undefined },
+  { older, ...page }: { limit: number; older: boolean; in?: Status; cursor?: string | undefined },
 ) {
-  const query = { projectId, ...taskFilters(search), ...(search.sort && { sort: search.sort }), ...page }
+  const filters = { projectId, ...taskFilters(search), ...(search.sort && { sort: search.sort }) }
+  const query = { ...filters, ...page, with: EXTRAS, ...(!older && { doneAfter: startOfWeek() }) }
   return ((await ok(tasks.tasks.get({ query: { ...query, group: 'status' } }))) as TaskGroups).groups
+}
+
+/** Monday at midnight, where the reader is. */
+function startOfWeek(): string {
+  const day = new Date()
+  day.setHours(0, 0, 0, 0)
+  day.setDate(day.getDate() - ((day.getDay() + 6) % 7))
+  return day.toISOString()
 }
 
 /** Returns the column with its next cards; one that has moved meanwhile is not there twice. */
@@ -54,14 +66,16 @@ function appendCards(group: BoardGroup, next: BoardGroup | undefined): BoardGrou
 }
 
 /** Loads the next cards of a column. */
-async function loadNextCards(projectId: string, search: TaskSearch, { value, nextCursor }: BoardGroup, limit: number) {
-  const cursor = nextCursor ?? undefined
-  return (await loadGroups(projectId, search, { limit, in: value, cursor }))[0]
+async function loadNextCards(projectId: string, search: TaskSearch, group: BoardGroup, limit: number) {
+  const cursor = group.nextCursor ?? undefined
+  const page = { limit, older: group.older === undefined, in: group.value, cursor }
+  return (await loadGroups(projectId, search, page))[0]
 }
 
-export const boardQuery = (projectId: string, search: TaskSearch, depths: ColumnDepths = {}) =>
+/** `older`: with the tasks that were done before this week. */
+export const boardQuery = (projectId: string, search: TaskSearch, depths: ColumnDepths = {}, older = false) =>
   queryOptions({
-    queryKey: ['tasks', projectId, 'board', taskFilters(search), search.sort, depths],
+    queryKey: ['tasks', projectId, 'board', taskFilters(search), search.sort, depths, older],
     queryFn: async (): Promise<TaskGroups> => {
       const whole = async (first: BoardGroup) => {
         let group = first
@@ -72,14 +86,14 @@ export const boardQuery = (projectId: string, search: TaskSearch, depths: Column
           )
         return group
       }
-      return { groups: await Promise.all((await loadGroups(projectId, search, { limit: COLUMN })).map(whole)) }
+      return { groups: await Promise.all((await loadGroups(projectId, search, { limit: COLUMN, older })).map(whole)) }
     },
     placeholderData: keepPreviousData,
     structuralSharing: (before, after) => shareGroups(before as TaskGroups | undefined, after as TaskGroups),
   })
 
 /** Shows more cards of a column. Only these are loaded; what is there stays. */
-export function useMoreCards(projectId: string, search: TaskSearch) {
+export function useMoreCards(projectId: string, search: TaskSearch, older: boolean) {
   const cache = useQueryClient()
   const of = JSON.stringify([taskFilters(search), search.sort])
   const [more, setMore] = useState<{ of: string; depths: ColumnDepths }>({ of, depths: {} })
@@ -87,11 +101,11 @@ export function useMoreCards(projectId: string, search: TaskSearch) {
   const { mutate, isPending, isError } = useMutation({
     mutationFn: (group: BoardGroup) => loadNextCards(projectId, search, group, COLUMN),
     onSuccess: (page, { value }) => {
-      const board = cache.getQueryData(boardQuery(projectId, search, depths).queryKey)
+      const board = cache.getQueryData(boardQuery(projectId, search, depths, older).queryKey)
       if (!board) return
       const all = board.groups.map((group) => (group.value === value ? appendCards(group, page) : group))
       const deeper = { ...depths, [value]: all.find((group) => group.value === value)?.items.length }
-      cache.setQueryData(boardQuery(projectId, search, deeper).queryKey, { groups: all })
+      cache.setQueryData(boardQuery(projectId, search, deeper, older).queryKey, { groups: all })
       setMore({ of, depths: deeper })
     },
     onError: (error) => toast({ title: words.notLoaded, text: error.message, bad: true }),
@@ -109,6 +123,7 @@ export const listQuery = (scope: string, search: TaskSearch) =>
             ...taskFilters(search),
             ...inScope(scope),
             limit: 100,
+            with: EXTRAS,
             sort: search.sort ?? 'updatedAt',
             ...(search.sort === 'position' && { order: 'asc' as const }),
             ...(pageParam ? { cursor: pageParam } : { total: true }),
@@ -190,7 +205,8 @@ export function useMoveCard(
     mutationKey,
     scope: { id: `move ${projectId}` },
     mutationFn: ({ task, status, after }: CardMove) => {
-      const patch: TaskPatch = { ...(status !== task.status && { status }), after: after?.key ?? null }
+      const place = after === undefined ? {} : { after: after?.key ?? null }
+      const patch: TaskPatch = { ...(status !== task.status && { status }), ...place }
       return writeNext(
         task.id,
         () => versionOf(task),
@@ -199,7 +215,8 @@ export function useMoveCard(
     },
     onSuccess: ({ data: { freed, blocked, ...answer }, changeId }, { task, status }) => {
       cache.setQueryData(queryKey, (board) => board && replaceCard(board, answer))
-      if (!isManualOrder(search) || freed.length + blocked.length > 0) isStale.current = true
+      const mayGainFlags = status !== task.status && mayGetFlags(status)
+      if (!isManualOrder(search) || freed.length + blocked.length > 0 || mayGainFlags) isStale.current = true
       if (task.lease || answer.lease) void cache.invalidateQueries({ queryKey: ['at work'] })
       if (changeId) rememberUndo(words.moved(task.key, statusNames[status]), changeId)
     },

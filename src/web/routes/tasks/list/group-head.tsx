@@ -50,7 +50,7 @@ export function GroupHead({ group, by, open, onToggle, onAdd }: Props) {
       </button>
       <span className="n t12">{useNote(group)}</span>
       {add && (
-        <button type="button" className="ib s24" aria-label={words.addTo(name)} onClick={() => onAdd(add)}>
+        <button type="button" className="ib s24" aria-label={words.newIn(name)} onClick={() => onAdd(add)}>
           <Plus className="i s14" aria-hidden />
         </button>
       )}
@@ -69,6 +69,8 @@ function useParty({ value, items: [first] }: TaskGroup, by: TaskGrouping): UserO
   if (member) return { type: 'user', id: member.id, name: member.name }
   return agent && { type: 'agent', id: agent.id, name: agent.name }
 }
+
+export const useGroupName = (group: TaskGroup, by: TaskGrouping): string => groupName(group, by, useParty(group, by))
 
 function groupName({ value, name }: TaskGroup, by: TaskGrouping, party: UserOrAgent | undefined): string {
   if (value === null) return words.noGroup[by as keyof typeof words.noGroup] ?? ''

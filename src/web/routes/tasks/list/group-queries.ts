@@ -5,7 +5,7 @@ import type { GroupedTasks, TaskGroup } from '../../../../features/tasks/lists/l
 import type { TaskItem } from '../../../../features/tasks/schema.ts'
 import { ok, tasks } from '../../../api.ts'
 import { toast } from '../../../components/toasts.tsx'
-import { inScope } from '../queries.ts'
+import { EXTRAS, inScope } from '../queries.ts'
 import { groupingOf, parseFilter, type TaskSearch, taskFilters } from '../search.ts'
 import { shareGroups } from '../structural-sharing.ts'
 import { words } from '../words.ts'
@@ -40,6 +40,7 @@ async function loadGroups(scope: string, search: TaskSearch, page: { limit: numb
         ...(sort && { sort }),
         ...(page.in === undefined && { total: true, countReady: true, ...(folded && { folded }) }),
         ...page,
+        with: EXTRAS,
       },
     }),
   )) as GroupedTasks

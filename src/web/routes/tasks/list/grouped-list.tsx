@@ -3,12 +3,15 @@ import { useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import type { TaskGroup } from '../../../../features/tasks/lists/list-schema.ts'
 import { ProblemBox } from '../../../components/states.tsx'
+import { AddTasks } from '../add/add-tasks.tsx'
+import { addedValues, groupValues, mayHideAdded } from '../add/values.ts'
+import { ALL_PROJECTS } from '../queries.ts'
 import { groupingOf, isUnfiltered, type TaskSearch } from '../search.ts'
 import { words } from '../words.ts'
-import { type GroupAdd, GroupHead } from './group-head.tsx'
+import { type GroupAdd, GroupHead, useGroupName } from './group-head.tsx'
 import { foldedStates, groupKey, groupsQuery, useMoreTasks } from './group-queries.ts'
 import { ListLoading, NoneMatch, type TaskListProps, useMatching } from './list.tsx'
-import { type ListLine, TaskRows, useTaskRows } from './rows.tsx'
+import { type GroupLine, type ListLine, TaskRows, useTaskRows } from './rows.tsx'
 
 interface Props extends TaskListProps {
   onAdd(add: GroupAdd): void
@@ -22,7 +25,15 @@ export function GroupedList({ scope, search, may, onOpen, onClear, onTotal, noth
   const { data, error } = useQuery(groupsQuery(scope, search, more.depths))
   const { isOpen, toggle } = useFolds(search)
   const groups = useMemo(() => shownGroups(data?.groups ?? [], search), [data, search])
-  const lines = useMemo(() => groups.flatMap((group) => linesOf(group, isOpen(group))), [groups, isOpen])
+  const by = groupingOf(search)
+  const isAddable = useCallback(
+    (group: TaskGroup) => may && addTarget(group, scope, search) !== undefined,
+    [may, scope, search],
+  )
+  const lines = useMemo(
+    () => groups.flatMap((group) => linesOf(group, isOpen(group), isAddable(group))),
+    [groups, isOpen, isAddable],
+  )
   const load = more.isLoading ? undefined : more.load
   const fold = (group: TaskGroup) => {
     if (!isOpen(group) && group.items.length === 0) load?.(group)
@@ -43,31 +54,63 @@ export function GroupedList({ scope, search, may, onOpen, onClear, onTotal, noth
         search={search}
         may={may}
         onOpen={onOpen}
-        groupLine={({ group, isEnd }) =>
-          isEnd ? (
-            <More group={group} onMore={load} />
-          ) : (
+        groupLine={({ key, group, part }) => {
+          if (part === 'more') return <More group={group} onMore={load} />
+          if (part === 'add')
+            return <AddLine {...{ group, scope, search }} onOpen={(open) => keepLine(view, open ? key : undefined)} />
+          return (
             <GroupHead
               group={group}
-              by={groupingOf(search)}
+              by={by}
               open={isOpen(group)}
               onToggle={() => fold(group)}
-              onAdd={may ? onAdd : undefined}
+              onAdd={may && (scope !== ALL_PROJECTS || by === 'project') ? onAdd : undefined}
             />
           )
-        }
+        }}
       />
       {bar(view.selection)}
     </>
   )
 }
 
-function linesOf(group: TaskGroup, open: boolean): ListLine[] {
+function linesOf(group: TaskGroup, open: boolean, adds: boolean): ListLine[] {
   const key = groupKey(group)
-  const head = { key: `group ${key}`, group, isEnd: false }
-  if (!open) return [head]
+  const line = (part: GroupLine['part']): GroupLine => ({ key: `${part} ${key}`, group, part })
+  if (!open) return [line('head')]
   const rows = group.items.map((task) => ({ key: `${key} ${task.id}`, task }))
-  return [head, ...rows, ...(rows.length < group.total ? [{ key: `more ${key}`, group, isEnd: true }] : [])]
+  const isCut = rows.length < group.total
+  return [line('head'), ...rows, ...(isCut ? [line('more')] : []), ...(adds ? [line('add')] : [])]
+}
+
+/** Where a task is added at the end of a group, and with which values; undefined if none can be added there. */
+function addTarget(group: TaskGroup, scope: string, search: TaskSearch) {
+  const by = groupingOf(search)
+  const values = groupValues(group, by)
+  const project = by === 'project' ? group.value : scope === ALL_PROJECTS ? search.project : scope
+  return values && project ? { project, values: addedValues(values, search) } : undefined
+}
+
+const keepLine = ({ kept }: ReturnType<typeof useTaskRows>, key: string | undefined): void => {
+  kept.current = key
+}
+
+interface AddLineProps {
+  group: TaskGroup
+  scope: string
+  search: TaskSearch
+  onOpen(open: boolean): void
+}
+
+function AddLine({ group, scope, search, onOpen }: AddLineProps) {
+  const name = useGroupName(group, groupingOf(search))
+  const target = addTarget(group, scope, search)
+  if (!target) return null
+  return (
+    <div className="addline">
+      <AddTasks {...target} name={name} mayHide={mayHideAdded(search)} above={group.items.length} onOpen={onOpen} />
+    </div>
+  )
 }
 
 function shownGroups(groups: readonly TaskGroup[], search: TaskSearch): TaskGroup[] {
@@ -103,7 +146,7 @@ function useNearEnd(
   lines: readonly ListLine[],
   load: ((group: TaskGroup) => void) | undefined,
 ): void {
-  const end = lines.slice(first, last + 20).find((line) => !line.task && line.isEnd)
+  const end = lines.slice(first, last + 20).find((line) => !line.task && line.part === 'more')
   const group = end && !end.task ? end.group : undefined
   useEffect(() => {
     if (group) load?.(group)

@@ -1,5 +1,5 @@
 /** A task as a row of a list. */
-import { Check, CornerDownRight, Hourglass } from 'lucide-react'
+import { Check } from 'lucide-react'
 import { memo, type ReactNode } from 'react'
 import type { TaskItem } from '../../../../features/tasks/schema.ts'
 import { useTaskLease } from '../../../claimed-tasks.ts'
@@ -8,6 +8,8 @@ import { PriorityGlyph, StatusGlyph } from '../../../components/glyphs.tsx'
 import { ago, minutesUntil, shareLeft } from '../../../lib/times.ts'
 import { words as common, priorityNames, statusNames } from '../../../words.ts'
 import { DueDate, LabelTag } from '../card.tsx'
+import { TaskFlags, TaskFrees, TaskParts, TaskWaits } from '../flags.tsx'
+import { opensTab } from '../opens-tab.ts'
 import type { TaskColumn } from '../search.ts'
 import type { TaskSelection } from '../selection.ts'
 import { words } from '../words.ts'
@@ -39,24 +41,29 @@ export const TaskRow = memo(function TaskRow({ task, open, chosen, may, selectio
           {chosen && <Check className="i s12" aria-hidden />}
         </button>
       )}
-      <button
-        type="button"
+      <a
+        href={`/tasks/${task.key}`}
         className="rowlink"
         data-task={task.id}
         aria-current={open || undefined}
         onFocus={() => selection.point(task.id)}
-        onClick={(event) =>
-          event.shiftKey || event.metaKey || event.ctrlKey
-            ? selection.toggle(task.id, event.shiftKey)
-            : onOpen(task.key)
-        }
+        onClick={(event) => {
+          if (opensTab(event)) return
+          event.preventDefault()
+          if (event.shiftKey) selection.toggle(task.id, true)
+          else onOpen(task.key)
+        }}
       >
         <PriorityGlyph priority={task.priority} name={words.priorityOf(priorityNames[task.priority])} />
         <span className="key">{task.key}</span>
         <StatusGlyph status={task.status} name={statusNames[task.status]} />
-        <span className="ttl cut">{task.title}</span>
+        <span className="row">
+          <span className="ttl cut">{task.title}</span>
+          <TaskParts task={task} />
+          <TaskFlags task={task} />
+        </span>
         {props.children ?? <Facts task={task} columns={props.columns} />}
-      </button>
+      </a>
     </div>
   )
 })
@@ -71,9 +78,7 @@ const Facts = ({ task, columns }: { task: TaskItem; columns: ReadonlySet<TaskCol
       </span>
     )}
     {columns.has('dependencies') && (
-      <span className="hp">
-        <Dependencies task={task} />
-      </span>
+      <span className="hp">{task.blockedBy.length > 0 ? <TaskWaits task={task} /> : <TaskFrees task={task} />}</span>
     )}
     {columns.has('holder') && <span className="hp">{task.lease && <Holder id={task.id} lease={task.lease} />}</span>}
     {columns.has('assignee') && <span>{task.assignee && <Avatar party={task.assignee} />}</span>}
@@ -81,19 +86,6 @@ const Facts = ({ task, columns }: { task: TaskItem; columns: ReadonlySet<TaskCol
     {columns.has('updated') && <span className="hp t12 soft num">{ago(task.updatedAt)}</span>}
   </>
 )
-
-/** A task that waits shows for how many, else how many wait for it. */
-function Dependencies({ task: { blockedBy, freesCount = 0 } }: { task: TaskItem & { freesCount?: number } }) {
-  const waits = blockedBy.length
-  if (waits === 0 && freesCount === 0) return null
-  const Icon = waits > 0 ? Hourglass : CornerDownRight
-  return (
-    <span className="waits">
-      <Icon className="i s12" aria-hidden />
-      {waits > 0 ? words.waitsFor(waits) : words.frees(freesCount)}
-    </span>
-  )
-}
 
 /** Who works on it, how much of the lease is left, and when they last changed anything. */
 function Holder({ id, lease }: { id: string; lease: NonNullable<TaskItem['lease']> }) {

@@ -1,5 +1,5 @@
 /** The lines of a list of tasks. Only those on screen are in the page. */
-import { useVirtualizer } from '@tanstack/react-virtual'
+import { defaultRangeExtractor, type Range, useVirtualizer } from '@tanstack/react-virtual'
 import { type CSSProperties, type ReactNode, useCallback, useMemo, useRef } from 'react'
 import type { TaskGroup } from '../../../../features/tasks/lists/list-schema.ts'
 import type { TaskItem } from '../../../../features/tasks/schema.ts'
@@ -8,12 +8,12 @@ import { type AllMatching, type TaskSelection, useSelection } from '../selection
 import { words } from '../words.ts'
 import { TaskRow } from './row.tsx'
 
-/** The head of a group, or its end if more of it can be loaded. They are as high as a row. */
-interface GroupLine {
+/** The head of a group; its end if more of it can be loaded; the place to add a task. They are as high as a row. */
+export interface GroupLine {
   key: string
   task?: undefined
   group: TaskGroup
-  isEnd: boolean
+  part: 'head' | 'more' | 'add'
 }
 export type ListLine = { key: string; task: TaskItem } | GroupLine
 
@@ -22,12 +22,19 @@ const rowSize = (): number => (matchMedia('(max-width: 767px)').matches ? 44 : 3
 
 export function useTaskRows(lines: readonly ListLine[], matching: AllMatching | undefined, open: string | undefined) {
   const scroll = useRef<HTMLDivElement>(null)
+  /** The key of a line that stays in the page wherever it is, because someone types there. */
+  const kept = useRef<string>(undefined)
   const rows = useVirtualizer({
     count: lines.length,
     getScrollElement: () => scroll.current,
     getItemKey: useCallback((index: number) => lines[index]?.key ?? index, [lines]),
     estimateSize: rowSize,
     overscan: 4,
+    rangeExtractor: (range: Range) => {
+      const shown = defaultRangeExtractor(range)
+      const place = kept.current === undefined ? -1 : lines.findIndex(({ key }) => key === kept.current)
+      return place < 0 || shown.includes(place) ? shown : [...shown, place].toSorted((a, b) => a - b)
+    },
   })
   // A task may be in several groups: keys step over it once.
   const { items, places } = useMemo(() => {
@@ -47,7 +54,7 @@ export function useTaskRows(lines: readonly ListLine[], matching: AllMatching | 
     open,
   })
   const shown = rows.getVirtualItems()
-  return { rows, scroll, selection, first: shown[0]?.index ?? 0, last: shown.at(-1)?.index ?? 0 }
+  return { rows, scroll, kept, selection, first: shown[0]?.index ?? 0, last: shown.at(-1)?.index ?? 0 }
 }
 
 interface Props {
