@@ -30,7 +30,7 @@ export async function compressAnswer(request: Request, answer: Response): Promis
   if (request.headers.get('sec-fetch-site') !== 'same-origin' || !isWholeJson(answer)) return answer
   const encoding = (['zstd', 'gzip'] as const).find((name) => acceptsEncoding(request, name))
   if (!encoding) return answer
-  const bytes = await answer.bytes()
+  const bytes = new Uint8Array(await answer.arrayBuffer())
   const headers = new Headers(answer.headers)
   if (bytes.length < SHORTEST) return new Response(bytes, { headers })
   const { atOnce, elsewhere } = encoders[encoding]
