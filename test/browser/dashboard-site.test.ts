@@ -144,7 +144,7 @@ test('an administrator answers a report, sends an announcement, resends a mail a
 
   const news = unique('Lunch at noon')
   await root.goto('/admin/announcements')
-  await root.page.getByLabel('Title').fill(news)
+  await root.page.getByRole('textbox', { name: 'Title' }).fill(news)
   await root.button('Send to all users').click()
   await dialog(root).getByRole('button', { name: 'Send to all users' }).click()
   await row(root, news).waitFor()
