@@ -168,14 +168,18 @@ thorough(
   300_000,
 )
 
-test('a note that is slow to parse is shown without freezing the page', async () => {
-  const boss = await person(t)
-  const ada = await signedIn(t, boss.email)
-  for (const flavour of flavours.filter(({ name }) => name === 'quotes' || name === 'Markdown')) {
-    const { id } = await newNote(ada, { title: `Slow ${flavour.name}`, content: nastyText(flavour, 200_000) })
-    await ada.goto(`/notes/${id}`)
-    await ada.page.locator('.prose .md').waitFor()
-    // It is shown as it was written.
-    expect(await ada.page.locator('.prose .md > pre').count()).toBe(1)
-  }
-}, 120_000)
+thorough(
+  'a note that is slow to parse is shown without freezing the page',
+  async () => {
+    const boss = await person(t)
+    const ada = await signedIn(t, boss.email)
+    for (const flavour of flavours.filter(({ name }) => name === 'quotes' || name === 'Markdown')) {
+      const { id } = await newNote(ada, { title: `Slow ${flavour.name}`, content: nastyText(flavour, 200_000) })
+      await ada.goto(`/notes/${id}`)
+      await ada.page.locator('.prose .md').waitFor()
+      // It is shown as it was written.
+      expect(await ada.page.locator('.prose .md > pre').count()).toBe(1)
+    }
+  },
+  120_000,
+)
