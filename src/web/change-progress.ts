@@ -54,8 +54,8 @@ type Counts = Pick<ChangeProgress, 'done' | 'refused' | 'restored'>
 export async function followChange(id: string, onProgress: (now: Counts) => void): Promise<ChangeProgress> {
   let wake = (): void => undefined
   const leave = onRecordEvent(id, ({ data }) => {
-    const { state, ...counts } = data as unknown as Counts & { state: string }
-    onProgress(counts)
+    const { state, done = 0, refused = 0, restored = 0 } = (data ?? {}) as Partial<Counts> & { state?: string }
+    onProgress({ done, refused, restored })
     if (state !== 'running' && state !== 'undoing') wake()
   })
   const timer = setInterval(() => void (isLive() || wake()), POLL_MS)

@@ -10,9 +10,9 @@ interface Sample {
   project: ProjectCreate
   epics: PlanCreate['epics']
   changes: Record<string, TaskPatch>
-  feature: FeatureCreate
+  features: FeatureCreate[]
   notes: NoteCreate[]
-  decision: DecisionCreate
+  decisions: DecisionCreate[]
 }
 
 const queue = 'Queue alerts by region'
@@ -72,12 +72,14 @@ export const sample: Sample = {
     [levels]: { status: 'in_review', comment: 'Advice, watch, warning, danger. Are these names clear?' },
     [page]: { status: 'backlog' },
   },
-  feature: {
-    title: 'Storm alerts',
-    description: 'People in the path of a storm get an alert in time, once, and only if it concerns them.',
-    priority: 'high',
-    taskIds: [queue, retry, measure],
-  },
+  features: [
+    {
+      title: 'Storm alerts',
+      description: 'People in the path of a storm get an alert in time, once, and only if it concerns them.',
+      priority: 'high',
+      taskIds: [queue, retry, measure],
+    },
+  ],
   notes: [
     {
       title: 'How alerts work',
@@ -86,12 +88,14 @@ export const sample: Sample = {
         '# How alerts work\n\n1. The forecast model runs every ten minutes.\n2. Each region with a new alert gets a job in its own queue.\n3. Phones confirm what they have shown; the others are tried again.\n\nAgents read notes such as this one before they begin. Write here what they should know: commands, conventions, traps.',
     },
   ],
-  decision: {
-    title: 'A queue for each region',
-    context: 'One queue was simple, but a region whose phones respond slowly delayed the alerts of all others.',
-    decision: 'Every region has its own queue.',
-    rationale: 'The slow case is the storm, when alerts matter most.',
-    alternatives: [{ option: 'One queue with more workers', cons: 'A large region can still use all of them' }],
-    tags: ['alerts'],
-  },
+  decisions: [
+    {
+      title: 'A queue for each region',
+      context: 'One queue was simple, but a region whose phones respond slowly delayed the alerts of all others.',
+      decision: 'Every region has its own queue.',
+      rationale: 'The slow case is the storm, when alerts matter most.',
+      alternatives: [{ option: 'One queue with more workers', cons: 'A large region can still use all of them' }],
+      tags: ['alerts'],
+    },
+  ],
 }

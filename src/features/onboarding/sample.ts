@@ -55,11 +55,12 @@ async function fillSample(ctx: Ctx, { id: projectId }: Project): Promise<void> {
   const { epics } = await createPlan(ctx, { ref: projectId, epics: sample.epics })
   const planned = epics.flatMap(({ stories }) => stories.flatMap((story) => story.tasks))
   const idOf = (title: string): string => planned.find((task) => task.title === title)?.id ?? title
-  // The feature first: it begins while its tasks are open, and stops at its first gate.
-  const { taskIds = [], ...feature } = sample.feature
-  const { id: ref } = await workflow.create(ctx, { ...feature, project: projectId, taskIds: taskIds.map(idOf) })
-  await advanceFeature(ctx, { ref })
+  // Features first: they begin while their tasks are open, and stop at the first gate.
+  for (const { taskIds = [], ...feature } of sample.features) {
+    const { id: ref } = await workflow.create(ctx, { ...feature, project: projectId, taskIds: taskIds.map(idOf) })
+    await advanceFeature(ctx, { ref })
+  }
   for (const [title, change] of Object.entries(sample.changes)) await tasks.update(ctx, { ref: idOf(title), ...change })
   for (const note of sample.notes) await notes.create(ctx, { ...note, projectId })
-  await decisions.create(ctx, { ...sample.decision, projectId })
+  for (const decision of sample.decisions) await decisions.create(ctx, { ...decision, projectId })
 }

@@ -127,8 +127,9 @@ const compareLikelyIn = (promising: SQL, findable = found) =>
 const isAsked = and(sql`${ph('vector')}::vector is not null`, sql`${passageSigns.model} = ${ph('model')}`)
 
 function compareFiltered(findable: SQL): Comparison {
+  const ids = sql`array(select ${passages.id} from ${passages} where ${findable})`
   const promising = sql`select ${passageSigns.passageId} as id, ${distance} as distance from ${passageSigns}
-    where ${isAsked} and ${passageSigns.passageId} = any(array(select ${passages.id} from ${passages} where ${findable}))
+    where ${isAsked} and ${passageSigns.passageId} = any(${ids})
     order by distance, id limit ${FILTERED}`
   return compareLikelyIn(promising, findable)
 }

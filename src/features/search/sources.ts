@@ -97,7 +97,7 @@ interface Row extends Record<string, unknown> {
   part: number
 }
 
-/** Returns the hits whose records still exist and are still visible to the caller, with their paths, best part first. */
+/** Returns the hits whose records exist and are visible to the caller, with their paths, the best part first. */
 async function findExistingPassages(
   ctx: Ctx,
   hits: readonly Hit[],

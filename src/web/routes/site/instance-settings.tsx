@@ -76,7 +76,7 @@ function Key({ setting }: { setting: Setting }) {
     const patch = changesOf(setting, new FormData(event.currentTarget))
     if (Object.keys(patch).length === 0) return
     const { key, version } = setting
-    // Not with `mutate`: the new version replaces this form, and `mutate` skips the callbacks of a component that is gone.
+    // Not with `mutate`, which skips the callbacks of a component that is gone: the new version replaces this form.
     void save.mutateAsync({ key, patch, version }).then(
       () => toast({ title: `${w.saved}: ${key}` }),
       () => undefined,
