@@ -48,7 +48,7 @@ export const sample: Sample = {
               estimate: 2,
               acceptance: ['At most three times in ten minutes', 'An alert is never shown twice'],
             },
-            { title: measure, blockedBy: [retry], labels: ['operations'], estimate: 2 },
+            { title: measure, labels: ['operations'], estimate: 2 },
           ],
         },
         {
