@@ -18,13 +18,14 @@ async function holdBack(page: Page, pattern: string | RegExp): Promise<() => Pro
   }
 }
 
-/** Records each combination of title and visible heading, in every frame that the browser draws. */
+/** Records each combination of title, switch of the section and visible heading, in every frame that is drawn. */
 const recordHeadings = (page: Page) =>
   page.evaluate(`(() => {
     window.seen = new Set()
     const look = () => {
       const heading = [...document.querySelectorAll('main h1')].find((one) => one.checkVisibility())
-      window.seen.add(document.title.split(' · ')[0] + ' / ' + (heading?.textContent ?? ''))
+      const tabs = document.querySelector('.sectiontabs') ? ' (tabs)' : ''
+      window.seen.add(document.title.split(' · ')[0] + tabs + ' / ' + (heading?.textContent ?? ''))
       requestAnimationFrame(look)
     }
     look()
@@ -61,7 +62,7 @@ describe('the change of page', () => {
     expect(await axe(ada.page)).toEqual([])
     await release()
     await ada.page.getByRole('heading', { name: 'Read offline' }).waitFor()
-    const allowed = ['Notes / Notes', `${key} / `, `${key} / ${key}`, `${key} / Read offline`]
+    const allowed = ['Notes (tabs) / Notes', `${key} / `, `${key} / ${key}`, `${key} / Read offline`]
     expect(allowed).toEqual(expect.arrayContaining(await recordedHeadings(ada.page)))
     await ada.leave()
   }, 300_000)
@@ -75,7 +76,7 @@ describe('the change of page', () => {
     await ada.page.locator('main [aria-busy=true] h1', { hasText: 'Decisions' }).waitFor()
     await release()
     await ada.see('No decisions yet')
-    const allowed = ['Notes / Notes', 'Decisions / ', 'Decisions / Decisions']
+    const allowed = ['Notes (tabs) / Notes', 'Decisions (tabs) / ', 'Decisions (tabs) / Decisions']
     expect(allowed).toEqual(expect.arrayContaining(await recordedHeadings(ada.page)))
     await ada.leave()
   }, 300_000)

@@ -1,11 +1,12 @@
 /** The switch on top of pages that share an entry of the sidebar: Notes, Decisions, Specs, Memory, Skills. */
-import { Link, useLocation } from '@tanstack/react-router'
-import { useDestinations } from './current-page.ts'
-import { sections } from './destinations.ts'
+import { Link } from '@tanstack/react-router'
+import { useDestinations, usePagePath } from './current-page.ts'
+import { destinationOf, sections } from './destinations.ts'
 
 export function SectionTabs() {
-  const pathname = useLocation({ select: ({ pathname }) => pathname })
-  const { destinations, at } = useDestinations()
+  const pathname = usePagePath()
+  const { destinations } = useDestinations()
+  const at = destinationOf(pathname, destinations)
   const section = sections.find(({ name }) => name === at?.group)
   const pages = destinations.filter(({ group }) => group === section?.name)
   // A record has a page of its own, whose breadcrumbs lead back.
