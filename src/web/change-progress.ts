@@ -30,7 +30,13 @@ export function beginProgress({ total, title, announce, onStop }: Options): Prog
   let [done, quarter, isShown] = [0, 0, false]
   const show = () => {
     isShown = true
-    toast({ id, title: title(done), stays: true, ...(onStop && { action: { label: words.stop, run: onStop } }) })
+    toast({
+      id,
+      title: title(done),
+      progress: done / total,
+      stays: true,
+      ...(onStop && { action: { label: words.stop, run: onStop } }),
+    })
   }
   const timer = setTimeout(show, DELAY_MS)
   return {

@@ -12,6 +12,8 @@ export interface ToastText {
   action?: { label: string; run(): void }
   /** It stays until `closeToast`, and screen readers do not announce its changes. */
   stays?: true
+  /** How far a long change is, from 0 to 1. */
+  progress?: number
   /** The record that it is about, after the change that it tells of. */
   about?: RecordVersion | undefined
 }
@@ -27,15 +29,16 @@ export interface ShownToasts {
   closeOlder(recordId: string, version: number): void
 }
 
-const manager = Toast.createToastManager()
+const manager = Toast.createToastManager<{ progress: number | undefined }>()
 const staying = new Set<string>()
 /** The records that open toasts are about, by the ids of the toasts. */
 const subjects = new Map<string, RecordVersion>()
 
-function add({ id, title, text, bad, action, stays, about }: ToastText): void {
+function add({ id, title, text, bad, action, stays, progress, about }: ToastText): void {
   const content = {
     title,
     description: text,
+    data: { progress },
     type: bad ? 'bad' : stays ? 'quiet' : undefined,
     priority: bad ? ('high' as const) : ('low' as const),
     ...(action && { actionProps: { children: action.label, onClick: action.run } }),
@@ -66,15 +69,16 @@ function closeOlder(recordId: string, version: number): void {
 const shownToasts: ShownToasts = { add, close, closeOlder }
 
 function List() {
-  const { toasts } = Toast.useToastManager()
+  const { toasts } = Toast.useToastManager<{ progress: number | undefined }>()
   return toasts.map((toast) => (
     <Toast.Root key={toast.id} toast={toast} className={toast.type === 'bad' ? 'toast bad' : 'toast'}>
       <Toast.Content className="row">
         <span className="stack s1" aria-live={toast.type === 'quiet' ? 'off' : undefined}>
           <Toast.Title className="b5" />
           <Toast.Description className="t12 soft" />
+          {toast.data?.progress !== undefined && <Progress share={toast.data.progress} />}
         </span>
-        {toast.actionProps && <Toast.Action className="btn small quiet" />}
+        {toast.actionProps && <Toast.Action className="btn small" />}
         <Toast.Close className="ib s24" aria-label="Close">
           <X className="i s14" aria-hidden />
         </Toast.Close>
@@ -82,6 +86,14 @@ function List() {
     </Toast.Root>
   ))
 }
+
+/** The title says the same in numbers. */
+const Progress = ({ share }: { share: number }) => (
+  <svg className="meter" aria-hidden>
+    <rect className="bg" width="100%" height="100%" />
+    <rect className="p" width={`${share * 100}%`} height="100%" />
+  </svg>
+)
 
 interface Props {
   /** Passes waiting and later toasts to the function, until the returned one is called. */
