@@ -155,11 +155,12 @@ thorough(
       organizationId: boss.organizationId,
       agentId: agent.id,
     })
+    await call(ada, 'POST', `/api/teams/${boss.organizationId}/invite`, { email: 'emil@example.com', role: 'member' })
     await inEachLook(ada, async () => {
       await expectSound(ada, '/tokens', 'main tbody tr')
       await expectSound(ada, '/agents', 'main .prow')
       await expectSound(ada, `/agents/${agent.slug}`, 'main .facts')
-      await expectSound(ada, '/team', 'main tbody tr')
+      await expectSound(ada, '/team', 'main .setrow')
       await expectSound(ada, '/welcome?step=token', 'main form')
     })
     await ada.leave()
