@@ -105,16 +105,18 @@ function entryOf({ outputs }: BuildOutput): string {
  */
 async function writeGroups(first: string): Promise<void> {
   const chunks = new Map<string, Chunk>()
+  let home = ''
   for (const name of [...new Bun.Glob('*.js').scanSync(parts)].sort()) {
     const text = readFileSync(join(parts, name), 'utf8')
     const named = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, path]) => path as string)
+    if (/\bas HomePage\b/.test(text)) home = name
     chunks.set(name, {
       size: gzipSync(text, { level: 9 }).length,
       imports: named(/(?:from|import)"\.\/([^"]+\.js)"/g),
       loads: named(/import\("\.\/([^"]+\.js)"\)/g),
     })
   }
-  const { shell, groups } = joinChunks(chunks, first)
+  const { shell, groups } = joinChunks(chunks, first, home)
   const importing = (names: readonly string[]) => names.map((name) => `import "./${name}";\n`).join('')
   await Bun.write(join(parts, 'shell.js'), importing([first, ...shell]))
   const needs = new Map<string, string[]>()
