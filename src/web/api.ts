@@ -197,6 +197,8 @@ export function setRequestTeam(id: string): boolean {
   return changed
 }
 
+export const requestTeam = (): string | undefined => organizationId
+
 /** Sends no team until the next one is chosen, because the user of the tab changes. */
 export const clearRequestTeam = (): void => {
   organizationId = undefined
@@ -211,7 +213,8 @@ async function send(
 ): Promise<Response> {
   const request = () => {
     const headers = new Headers(init.headers)
-    if (organizationId) headers.set('x-organization-id', organizationId)
+    // A change that waited for the connection names the team that it was made in.
+    if (organizationId && !headers.has('x-organization-id')) headers.set('x-organization-id', organizationId)
     const token = impersonationToken()
     if (token) headers.set('authorization', `Bearer ${token}`)
     return transport(input, { ...init, headers })

@@ -29,7 +29,7 @@ export const queryClient = new QueryClient({
       refetchOnReconnect: true,
       networkMode: 'always',
     },
-    // Without a network a change is refused at once, and the form keeps its text.
+    // Edits of tasks wait without a network (waiting/). Any other change is refused, and the form keeps its text.
     mutations: { retry: false, networkMode: 'always' },
   },
 })

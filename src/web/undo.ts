@@ -51,11 +51,11 @@ export async function undoLast(): Promise<void> {
 
 const newestOnServer = async () => (await ok(changes.changes.get({ query: { recent: true, limit: 1 } }))).items[0]
 
-async function undoOnServer(id: ChangeId): Promise<string | undefined> {
+export async function undoOnServer(id: ChangeId): Promise<string | undefined> {
   const wanted = id ?? (await newestOnServer())?.id
   if (!wanted) throw new Error(words.nothingToUndo)
   const { kept } = await undoWhole(wanted)
-  await Promise.all(shown.map((key) => queryClient.invalidateQueries({ queryKey: [key] })))
+  await refreshTasks()
   return kept.length > 0 ? kept.slice(0, 3).map(describeKept).join(' ') : undefined
 }
 
@@ -76,6 +76,7 @@ async function undoWhole(id: string): Promise<Undone> {
 
 /** The queries that show tasks. */
 const shown = ['task', 'tasks', 'at work', 'now', 'newest']
+export const refreshTasks = () => Promise.all(shown.map((key) => queryClient.invalidateQueries({ queryKey: [key] })))
 
 const describeKept = ({ key, reason }: Undone['kept'][number]): string => (key ? `${key}: ${reason}` : reason)
 

@@ -7,10 +7,10 @@ import { StatusBarProvider } from '../components/status-bar.tsx'
 import { lazy } from '../lib/lazy.ts'
 import { followTeamEvents } from '../live/connection.ts'
 import { setShortcutsEnabled } from '../shortcuts.ts'
+import { loadWaitingCode, waitingCode } from '../waiting/send-or-wait.ts'
 import { words } from '../words.ts'
 import { GlobalShortcuts } from './global-shortcuts.tsx'
 import { ImpersonationBar } from './impersonation-bar.tsx'
-import { OfflineBar } from './offline-bar.tsx'
 import { PhoneHead, TabBar } from './phone.tsx'
 import { SectionTabs } from './section-tabs.tsx'
 import { Sidebar } from './sidebar/sidebar.tsx'
@@ -32,7 +32,7 @@ export function Frame() {
         <PhoneHead />
         <Sidebar />
         <main id="page" tabIndex={-1}>
-          <OfflineBar />
+          <ConnectionBar />
           <SectionTabs />
           <Outlet />
         </main>
@@ -44,6 +44,13 @@ export function Frame() {
       <ImpersonationBar />
     </StatusBarProvider>
   )
+}
+
+/** Loaded ahead, because it cannot be loaded without a connection. */
+function ConnectionBar() {
+  const code = waitingCode.use()
+  useEffect(loadWaitingCode, [])
+  return code && <code.OfflineBar />
 }
 
 /** Rarely needed, so it is loaded on demand. */

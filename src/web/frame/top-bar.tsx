@@ -12,6 +12,8 @@ import { useTitle } from '../crumbs.ts'
 import { usePresence } from '../live/presence.ts'
 import { clearDevice } from '../service-worker.ts'
 import { keyLabels } from '../shortcuts.ts'
+import { waitingCode } from '../waiting/send-or-wait.ts'
+import { waitingEdits } from '../waiting/waiting-edits.tsx'
 import { words } from '../words.ts'
 import { removeDrafts } from '../writing/device-drafts.ts'
 import { useBreadcrumbs, useDestinations } from './current-page.ts'
@@ -161,6 +163,7 @@ export function AccountMenu() {
 }
 
 async function endSession(): Promise<void> {
+  if (waitingEdits.get().length > 0 && !waitingCode.get()?.confirmLoss()) return
   await ok(accounts.auth.logout.post()).catch(() => undefined)
   removeDrafts()
   await clearDevice()

@@ -80,7 +80,7 @@ class LiveConnection {
     this.#topic = topic
     for (const event of ['online', 'focus']) addEventListener(event, this.#hurry)
     addEventListener('offline', this.#check)
-    setReconnect(this.#hurry)
+    setReconnect(this.#hurry, this.#check)
   }
 
   /** Sends an operation if a WebSocket is open. A new WebSocket subscribes to all watched topics. */

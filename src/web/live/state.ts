@@ -37,9 +37,13 @@ export const setLastCursor = (next: string): void => {
 }
 
 let reconnect = (): void => undefined
-/** The connection says how to try at once. */
-export const setReconnect = (run: () => void): void => {
+let check = (): void => undefined
+/** The connection says how to try at once, and how to find out whether it is still there. */
+export const setReconnect = (run: () => void, runCheck: () => void): void => {
   reconnect = run
+  check = runCheck
 }
+/** Finds out whether the server can still be reached: a request got no response. */
+export const checkConnection = (): void => check()
 /** Tries to reconnect at once, instead of waiting for the next attempt. */
 export const reconnectNow = (): void => reconnect()

@@ -7,6 +7,7 @@ import { Confirm } from '../../components/form/confirm.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { Markdown } from '../../components/text/markdown.tsx'
 import { ago, dayAndTime } from '../../lib/times.ts'
+import { NotSent } from '../../waiting/waiting-edits.tsx'
 import { NewComment } from '../../writing/comment-form.tsx'
 import { useFileStore } from '../../writing/file-stores.ts'
 import { TextForm } from '../../writing/text-form.tsx'
@@ -41,6 +42,7 @@ function OneComment({ task, comment }: { task: TaskDetail; comment: Comment }) {
           {ago(comment.createdAt)}
         </time>
         {comment.asks && <span className="flag accent">{words.asks}</span>}
+        <NotSent id={comment.id} />
         {comment.editedAt && <span className="soft t12">{words.edited}</span>}
         {comment.can?.updateComment === true && (
           <button type="button" className="ib s24" aria-label={words.editComment} onClick={() => setEditing(true)}>

@@ -8,6 +8,9 @@ import { Markdown } from '../../components/text/markdown.tsx'
 import { recordWrittenVersion } from '../../live/written-versions.ts'
 import { useCommands } from '../../shortcuts.ts'
 import { offerUndo } from '../../undo.ts'
+import { mustWait, sendOrWait } from '../../waiting/send-or-wait.ts'
+import { NotSent } from '../../waiting/waiting-edits.tsx'
+import { words as common } from '../../words.ts'
 import { DraftEditor } from '../../writing/draft-editor.tsx'
 import { hasTextDraft, type TextDraft, useTextDraft, useUserId } from '../../writing/text-draft.ts'
 import { SaveButtons } from '../../writing/text-form.tsx'
@@ -36,6 +39,7 @@ export function TaskDescription({ task, may }: Props) {
       ) : (
         !may && <p className="soft">{words.noDescription}</p>
       )}
+      <NotSent id={task.id} field="description" />
       {may && (
         <p>
           <button type="button" className="btn small quiet soft" onClick={() => setEditing(true)}>
@@ -55,7 +59,17 @@ function useDescriptionDraft(task: TaskDetail): TextDraft {
     saved: { text: task.description ?? '', version: task.version },
     save: async (text, version) => {
       const description = text.trim() === '' ? null : text
-      const { data, changeId } = await okUndoable(one.patch({ description }, writeOptions(version)))
+      const patch = { description }
+      const sent = await sendOrWait(
+        (key) => okUndoable(one.patch(patch, writeOptions(version, key))),
+        (code, attempt) => {
+          // The draft is older than the text on the page, so the server has to merge both.
+          if (version < task.version) throw new Error(common.needsConnection)
+          code.editTasks({ tasks: [task], patch }, attempt)
+        },
+      )
+      if (!sent) return version
+      const { data, changeId } = sent
       recordWrittenVersion(task.id, data.version)
       if (changeId) offerUndo(words.changed(task.key, undefined), changeId)
       return data.version
@@ -65,6 +79,7 @@ function useDescriptionDraft(task: TaskDetail): TextDraft {
       return { text: description ?? '', version }
     },
     onSaved: ({ text, version }) => {
+      if (mustWait()) return
       const { queryKey } = taskQuery(task.key)
       cache.setQueryData(queryKey, (now) => now && { ...now, description: text || null, version })
       void cache.invalidateQueries({ queryKey })

@@ -6,6 +6,7 @@ import { Avatar } from '../../components/avatar.tsx'
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
 import { Property } from '../../components/section.tsx'
 import { useCommands } from '../../shortcuts.ts'
+import { NotSent } from '../../waiting/waiting-edits.tsx'
 import { priorityNames, statusNames } from '../../words.ts'
 import { DueDate, LabelTag } from '../tasks/card.tsx'
 import { type PickerField, pickerFields, pickerKeys } from '../tasks/pickers/field.ts'
@@ -47,6 +48,7 @@ export function TaskFields({ task, may, onChange, children }: Props) {
   useFieldKeys(may, () => onChange(describePatch({ assignee: 'me' }, pickerWords.assignedToMe)))
   useEffect(loadPickerAhead, [])
   const shared = {
+    task,
     may,
     picking: picking?.field,
     onPick: (field: PickerField, anchor: Element) => setPicking({ field, anchor }),
@@ -100,7 +102,19 @@ export function TaskFields({ task, may, onChange, children }: Props) {
   )
 }
 
+/** The field of the record that a picker changes. */
+const waitingField: Record<PickerField, string> = {
+  status: 'status',
+  priority: 'priority',
+  assignee: 'assignee',
+  due: 'dueAt',
+  label: 'labels',
+  estimate: 'estimate',
+  blockedBy: '',
+}
+
 interface ChoiceProps {
+  task: TaskDetail
   name: string
   field: PickerField
   may: boolean
@@ -111,7 +125,7 @@ interface ChoiceProps {
   children: ReactNode
 }
 
-function Choice({ name, field, may, picking, onPick, isEmpty = false, children }: ChoiceProps) {
+function Choice({ task, name, field, may, picking, onPick, isEmpty = false, children }: ChoiceProps) {
   if (!may) return isEmpty ? null : <Property name={name}>{children}</Property>
   return (
     <Property name={name}>
@@ -125,6 +139,7 @@ function Choice({ name, field, may, picking, onPick, isEmpty = false, children }
       >
         <span className="hide">{name}: </span>
         {isEmpty ? <span className="soft">{words.notSet}</span> : children}
+        <NotSent id={task.id} field={waitingField[field]} />
       </button>
     </Property>
   )

@@ -7,6 +7,7 @@ import { recordWrittenVersion, writeNext } from '../../live/written-versions.ts'
 import { isProblem } from '../../problem.ts'
 import { spokenKeys } from '../../shortcuts.ts'
 import { offerUndo } from '../../undo.ts'
+import { mustWait, sendOrWait } from '../../waiting/send-or-wait.ts'
 import { conflictingFields, EditConflict } from './edit-conflict.ts'
 import { words } from './words.ts'
 
@@ -39,17 +40,17 @@ const bases = new WeakMap<TaskPatch, TaskDetail>()
  * Changes a task at this version. If others changed it meanwhile, but not the same fields, the change is made to what
  * they left; else it fails with `EditConflict`.
  */
-async function changeTask(id: string, patch: TaskPatch, version: number) {
+async function changeTask(id: string, patch: TaskPatch, version: number, key: string) {
   const one = tasks.tasks({ id })
   try {
-    return await okUndoable(one.patch(patch, writeOptions(version)))
+    return await okUndoable(one.patch(patch, writeOptions(version, key)))
   } catch (error) {
     const before = bases.get(patch)
     if (!isProblem(error) || error.status !== 412 || !before) throw error
     const theirs = await ok(one.get())
     const fields = conflictingFields(patch, before, theirs)
     if (fields.length > 0) throw new EditConflict(patch, fields, theirs)
-    return okUndoable(one.patch(patch, writeOptions(theirs.version)))
+    return okUndoable(one.patch(patch, writeOptions(theirs.version, key)))
   }
 }
 
@@ -60,15 +61,21 @@ export function useChangeTask(task: TaskDetail) {
   return useMutation({
     scope: { id: task.id },
     mutationFn: (patch: TaskPatch) =>
-      writeNext(
-        task.id,
-        () => cache.getQueryData(queryKey)?.version ?? task.version,
-        (version) => changeTask(task.id, patch, version),
+      sendOrWait(
+        (key) =>
+          writeNext(
+            task.id,
+            () => cache.getQueryData(queryKey)?.version ?? task.version,
+            (version) => changeTask(task.id, patch, version, key),
+          ),
+        (code, attempt) =>
+          code.editTasks({ tasks: [bases.get(patch) ?? task], patch, said: descriptions.get(patch) }, attempt),
       ),
     onMutate: async (patch) => {
       await cache.cancelQueries({ queryKey })
       const before = cache.getQueryData(queryKey)
       if (before) bases.set(patch, before)
+      if (mustWait()) return { before }
       const shown = Object.fromEntries(
         shownAtOnce.filter((field) => field in patch).map((field) => [field, patch[field]]),
       )
@@ -76,7 +83,10 @@ export function useChangeTask(task: TaskDetail) {
         cache.setQueryData(queryKey, { ...before, ...shown, labels: changeLabels(before.labels, patch) } as TaskDetail)
       return { before }
     },
-    onSuccess: ({ data: { version }, changeId }, patch) => {
+    onSuccess: (sent, patch) => {
+      if (!sent) return
+      const { data, changeId } = sent
+      const { version } = data
       cache.setQueryData(queryKey, (now) => now && { ...now, version })
       if (!changeId) return
       const title = words.changed(task.key, descriptions.get(patch))
@@ -87,7 +97,7 @@ export function useChangeTask(task: TaskDetail) {
       const shown = error instanceof EditConflict ? error.theirs : context?.before
       if (shown) cache.setQueryData(queryKey, shown)
     },
-    onSettled: () => refresh(cache, task),
+    onSettled: (sent, error) => (sent || error) && refresh(cache, task),
   })
 }
 
@@ -176,8 +186,12 @@ export function useCommentTask(task: TaskDetail) {
   const cache = useQueryClient()
   return useMutation({
     mutationFn: ({ body, key }: { body: string; key: string }) =>
-      ok(tasks.tasks({ id: task.id }).comments.post({ body }, writeOptions(undefined, key))),
-    onSettled: () => refresh(cache, task),
+      sendOrWait(
+        () => ok(tasks.tasks({ id: task.id }).comments.post({ body }, writeOptions(undefined, key))),
+        (code, attempt) => code.addComment(task, body, attempt),
+        key,
+      ),
+    onSettled: (sent, error) => (sent || error) && refresh(cache, task),
   })
 }
 

@@ -2,6 +2,7 @@
 import { useContext } from 'react'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'
 import { InlineEdit, titleLook } from '../../components/form/inline-edit.tsx'
+import { NotSent } from '../../waiting/waiting-edits.tsx'
 import { HeadingLevel } from './section.tsx'
 import { words } from './words.ts'
 
@@ -14,15 +15,18 @@ interface TitleProps {
 export function TaskTitle({ task, may, onChange }: TitleProps) {
   const Heading = useContext(HeadingLevel) === 1 ? 'h1' : 'h2'
   return (
-    <InlineEdit
-      label={words.editTitle}
-      hint={words.editTitle}
-      value={task.title}
-      may={may}
-      maxLength={200}
-      look={titleLook}
-      around={(title) => <Heading className="h1">{title}</Heading>}
-      onSave={onChange}
-    />
+    <div>
+      <InlineEdit
+        label={words.editTitle}
+        hint={words.editTitle}
+        value={task.title}
+        may={may}
+        maxLength={200}
+        look={titleLook}
+        around={(title) => <Heading className="h1">{title}</Heading>}
+        onSave={onChange}
+      />
+      <NotSent id={task.id} field="title" />
+    </div>
   )
 }

@@ -10,6 +10,8 @@ import { toast } from '../../components/toasts.tsx'
 import { lastWrittenVersion, recordWrittenVersion, writeInTurn } from '../../live/written-versions.ts'
 import { isProblem } from '../../problem.ts'
 import { offerUndo } from '../../undo.ts'
+import { mustWait, sendOrWait, waitAfter } from '../../waiting/send-or-wait.ts'
+import { words as common } from '../../words.ts'
 import { changeInGroups } from './list/group-queries.ts'
 import { moveCard } from './moves.ts'
 import type { TaskSelection } from './selection.ts'
@@ -36,6 +38,8 @@ export interface BatchOutcome {
   refused: number
   /** How many may have been changed: the server did not say. */
   unknown: number
+  /** The ids of those that wait for the connection. */
+  waiting: ReadonlySet<string>
   reasons: string[]
   /** What the toast says: `500 tasks changed`. */
   title: string
@@ -96,6 +100,7 @@ async function changeListed(batch: Batch, announce: Announce): Promise<BatchOutc
   // What is shown may still be older than what this page has written, which is no conflict.
   const asked = batch.items.map(({ id, version }) => ({ id, ifMatch: Math.max(version, lastWrittenVersion(id)) }))
   const changed = new Set<string>()
+  const waiting = new Set<string>()
   const outcome = { refused: 0, unknown: 0, reasons: [] as string[] }
   let changeId: string | undefined
   let isStopped = false
@@ -119,6 +124,11 @@ async function changeListed(batch: Batch, announce: Announce): Promise<BatchOutc
       outcome.refused += items.filter(({ problem }) => problem).length
       progress.advance(from + some.length)
     } catch (error) {
+      const rest = batch.items.slice(from)
+      if (waitAfter(error, (code, attempt) => code.editTasks(editOf(batch, rest), attempt))) {
+        for (const { id } of rest) waiting.add(id)
+        break
+      }
       outcome.unknown = isLost(error) ? some.length : 0
       outcome.refused += total - from - outcome.unknown
       outcome.reasons.push((error as Error).message)
@@ -128,8 +138,10 @@ async function changeListed(batch: Batch, announce: Announce): Promise<BatchOutc
   progress.end()
   const done = changed.size
   const title = describeBatch(batch, changed, done, isStopped)
-  return { changed, done, title, ...outcome, ...(changeId !== undefined && { changeId }) }
+  return { changed, waiting, done, title, ...outcome, ...(changeId !== undefined && { changeId }) }
 }
+
+const editOf = ({ change, said }: Batch, items: readonly TaskItem[]) => ({ tasks: items, patch: change, said })
 
 /** Lets a job of the server change all tasks that match. */
 async function changeMatching(
@@ -147,7 +159,7 @@ async function changeMatching(
     const { done, refused, problems, stoppedBecause, state } = end
     const title = describeBatch(batch, new Set(), done, state === 'stopped')
     const reasons = [...(stoppedBecause ? [stoppedBecause] : []), ...problems.map(({ detail }) => detail)]
-    return { changed: new Set(), done, refused, unknown: 0, reasons, title, changeId: id }
+    return { changed: new Set(), waiting: new Set(), done, refused, unknown: 0, reasons, title, changeId: id }
   } finally {
     progress.end()
   }
@@ -165,23 +177,31 @@ export function useBatchChange(projectId: string, { announce, told }: Report) {
   return useMutation({
     // One after the other.
     scope: { id: `batch ${projectId}` },
-    mutationFn: (batch: Batch) =>
-      batch.all
-        ? changeMatching(batch.all, batch, announce)
-        : writeInTurn(
-            batch.items.map(({ id }) => id),
-            () => changeListed(batch, announce),
-          ),
+    mutationFn: (batch: Batch): Promise<BatchOutcome | undefined> => {
+      const { all, items } = batch
+      if (all && !mustWait()) return changeMatching(all, batch, announce)
+      const ids = items.map(({ id }) => id)
+      return sendOrWait(
+        () => writeInTurn(ids, () => changeListed(batch, announce)),
+        (code, attempt) => {
+          if (all) throw new Error(common.needsConnection)
+          code.editTasks(editOf(batch, items), attempt)
+        },
+      )
+    },
     onMutate: async ({ items, change: wanted }) => {
+      if (mustWait()) return { before: [] }
       await cache.cancelQueries({ queryKey })
       const before = cache.getQueriesData({ queryKey })
       showAtOnce(cache, projectId, new Set(items.map(({ id }) => id)), wanted)
       return { before }
     },
-    onSuccess: (outcome, { items, change: wanted, all }, { before }) => {
-      if (!all && outcome.changed.size < items.length) {
+    onSuccess: (outcome, { items, change: wanted, all, said }, { before }) => {
+      if (!outcome) return announce(`${words.changedTo(words.n(items.length), said)}: ${common.notSent}`)
+      const shown = outcome.changed.union(outcome.waiting)
+      if (!all && shown.size < items.length) {
         putBack(cache, before)
-        showAtOnce(cache, projectId, outcome.changed, wanted)
+        showAtOnce(cache, projectId, shown, wanted)
       }
       if (outcome.done > 0) offerUndo(outcome.title, outcome.changeId)
       told(outcome)
@@ -190,7 +210,8 @@ export function useBatchChange(projectId: string, { announce, told }: Report) {
       if (context) putBack(cache, context.before)
       toast({ title: words.nothingChanged, text: error.message, bad: true })
     },
-    onSettled: () =>
+    onSettled: (outcome, error) =>
+      (outcome || error) &&
       Promise.all([queryKey, ['task'], ['at work']].map((key) => cache.invalidateQueries({ queryKey: key }))),
   })
 }

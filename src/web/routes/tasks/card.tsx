@@ -4,6 +4,7 @@ import { useTaskLease } from '../../claimed-tasks.ts'
 import { Avatar, LeaseRing, TimeMark } from '../../components/avatar.tsx'
 import { PriorityGlyph } from '../../components/glyphs.tsx'
 import { ago, dueLabel, lastCallLabel, minutesUntil, shareLeft } from '../../lib/times.ts'
+import { NotSent } from '../../waiting/waiting-edits.tsx'
 import { words as common, priorityNames } from '../../words.ts'
 import { TaskFlags, TaskFrees, TaskParts, TaskWaits } from './flags.tsx'
 import { words } from './words.ts'
@@ -52,6 +53,7 @@ export function CardBody({ task }: { task: TaskItem }) {
         <TaskFrees task={task} />
         <TaskFlags task={task} />
       </div>
+      <NotSent id={task.id} />
       {task.lease && <Holder id={task.id} lease={task.lease} />}
     </>
   )

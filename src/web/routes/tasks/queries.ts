@@ -17,6 +17,7 @@ import { toast } from '../../components/toasts.tsx'
 import { useWrite } from '../../lib/data.ts'
 import { recordWrittenVersion, writeNext } from '../../live/written-versions.ts'
 import { rememberUndo } from '../../undo.ts'
+import { sendOrWait } from '../../waiting/send-or-wait.ts'
 import { statusNames } from '../../words.ts'
 import { type BoardGroup, type CardMove, mayGetFlags, moveCard, replaceCard } from './moves.ts'
 import { isManualOrder, type TaskSearch, taskFilters } from './search.ts'
@@ -181,7 +182,17 @@ export const useViewChange = (scope: string) =>
     ['views', scope],
   )
 
-type Moved = Awaited<ReturnType<typeof okUndoable<TaskChanged>>>
+type Moved = Awaited<ReturnType<typeof okUndoable<TaskChanged>>> | undefined
+
+function sendMove({ task, status, after }: CardMove, shown: () => number) {
+  const place = after === undefined ? {} : { after: after?.key ?? null }
+  const patch: TaskPatch = { ...(status !== task.status && { status }), ...place }
+  const one = tasks.tasks({ id: task.id })
+  return sendOrWait(
+    (key) => writeNext(task.id, shown, (version) => okUndoable(one.patch(patch, writeOptions(version, key)))),
+    (code, attempt) => code.editTasks({ tasks: [task], patch }, attempt),
+  )
+}
 
 /**
  * Moves a card at once, and puts it back if the server refuses. The board takes what the server returns, and is loaded
@@ -204,16 +215,11 @@ export function useMoveCard(
     // One after the other, each with the version that the one before returned: two quick moves are no conflict.
     mutationKey,
     scope: { id: `move ${projectId}` },
-    mutationFn: ({ task, status, after }: CardMove) => {
-      const place = after === undefined ? {} : { after: after?.key ?? null }
-      const patch: TaskPatch = { ...(status !== task.status && { status }), ...place }
-      return writeNext(
-        task.id,
-        () => versionOf(task),
-        (version) => okUndoable(tasks.tasks({ id: task.id }).patch(patch, writeOptions(version))),
-      )
-    },
-    onSuccess: ({ data: { freed, blocked, ...answer }, changeId }, { task, status }) => {
+    mutationFn: (move: CardMove) => sendMove(move, () => versionOf(move.task)),
+    onSuccess: (sent, { task, status }) => {
+      if (!sent) return
+      const { changeId } = sent
+      const { freed, blocked, ...answer } = sent.data
       cache.setQueryData(queryKey, (board) => board && replaceCard(board, answer))
       const mayGainFlags = status !== task.status && mayGetFlags(status)
       if (!isManualOrder(search) || freed.length + blocked.length > 0 || mayGainFlags) isStale.current = true
@@ -225,7 +231,8 @@ export function useMoveCard(
       if (cache.isFetching({ queryKey, exact: true }) > 0) isStale.current = true
       await cache.cancelQueries({ queryKey })
       const before = cache.getQueryData(queryKey)
-      if (before) cache.setQueryData(queryKey, moveCard(before, move))
+      const updatedAt = cache.getQueryState(queryKey)?.dataUpdatedAt
+      if (before) cache.setQueryData(queryKey, moveCard(before, move), { updatedAt })
       return { before }
     },
     onError: (error, move, context) => {
@@ -233,7 +240,8 @@ export function useMoveCard(
       if (context?.before) cache.setQueryData(queryKey, context.before)
       refused(move, error)
     },
-    onSettled: (_answer, _error, { task }) => {
+    onSettled: (sent, error, { task }) => {
+      if (!sent && !error) return undefined
       void cache.invalidateQueries({ queryKey: ['task', task.key] })
       if (cache.isMutating({ mutationKey }) > 1) return undefined
       const isWhole = isStale.current

@@ -6,6 +6,7 @@ import { useTaskLease } from '../../../claimed-tasks.ts'
 import { Avatar, LeaseRing } from '../../../components/avatar.tsx'
 import { PriorityGlyph, StatusGlyph } from '../../../components/glyphs.tsx'
 import { ago, minutesUntil, shareLeft } from '../../../lib/times.ts'
+import { NotSent } from '../../../waiting/waiting-edits.tsx'
 import { words as common, priorityNames, statusNames } from '../../../words.ts'
 import { DueDate, LabelTag } from '../card.tsx'
 import { TaskFlags, TaskFrees, TaskParts, TaskWaits } from '../flags.tsx'
@@ -58,7 +59,9 @@ export const TaskRow = memo(function TaskRow({ task, open, chosen, may, selectio
         <span className="key">{task.key}</span>
         <StatusGlyph status={task.status} name={statusNames[task.status]} />
         <span className="row">
-          <span className="ttl cut">{task.title}</span>
+          <span className="ttl cut">
+            {task.title} <NotSent id={task.id} />
+          </span>
           <TaskParts task={task} />
           <TaskFlags task={task} />
         </span>

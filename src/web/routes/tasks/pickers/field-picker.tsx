@@ -2,7 +2,8 @@
 import { gatedStatuses, type Priority, priorities, type Status, statuses } from '../../../../records/task-states.ts'
 import { PriorityGlyph, StatusGlyph } from '../../../components/glyphs.tsx'
 import { Picker } from '../../../components/picker/picker.tsx'
-import { priorityNames, statusNames } from '../../../words.ts'
+import { useIsAway } from '../../../live/state.ts'
+import { words as common, priorityNames, statusNames } from '../../../words.ts'
 import { AssigneePicker } from './assignee-picker.tsx'
 import { BlockerPicker } from './blocker-picker.tsx'
 import { DuePicker } from './due-picker.tsx'
@@ -27,14 +28,16 @@ export default function FieldPicker({ field, ...props }: FieldPickerProps & { fi
   return <FieldOf {...props} />
 }
 
-/** Why none of the tasks can get the state: all of them wait for others. */
-function stateRefusal(items: readonly PickedTask[], status: Status): string | undefined {
+/** Why none of the tasks can get the state: the page is offline, or all of them wait for others. */
+function stateRefusal(items: readonly PickedTask[], status: Status, isAway: boolean): string | undefined {
+  if (isAway && gatedStatuses.has(status)) return common.needsConnection
   const waits = items.filter(({ blockedBy }) => blockedBy.length > 0)
   if (!gatedStatuses.has(status) || waits.length < items.length) return undefined
   return words.waitsFor(waits.length === 1 ? (waits[0]?.blockedBy ?? []) : [])
 }
 
 function StatePicker({ items, onChange, ...place }: FieldPickerProps) {
+  const isAway = useIsAway()
   return (
     <Picker
       {...place}
@@ -46,7 +49,7 @@ function StatePicker({ items, onChange, ...place }: FieldPickerProps) {
         label: statusNames[status],
         glyph: <StatusGlyph status={status} />,
         has: share(items, (task) => task.status === status),
-        refused: stateRefusal(items, status),
+        refused: stateRefusal(items, status, isAway),
       }))}
       onChoose={(status) => onChange({ status: status as Status }, words.said.status(statusNames[status as Status]))}
     />

@@ -16,7 +16,13 @@ async function load(): Promise<{ default: Loaded }> {
 const WaitingPicker = lazy(load)
 
 /** A failure here is harmless: opening the picker tries again. */
-export const loadPickerAhead = (): (() => void) => whenIdle(() => void load().catch(() => undefined))
+export const loadPickerAhead = (): (() => void) =>
+  whenIdle(() => {
+    load()
+      // The messages of changes that are made without a connection.
+      .then(() => import('../../../components/toast-list.tsx'))
+      .catch(() => undefined)
+  })
 
 export function LazyFieldPicker(props: ComponentProps<Loaded>) {
   // React's `lazy` waits for a promise even if the script is there.

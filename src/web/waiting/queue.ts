@@ -1,0 +1,232 @@
+/**
+ * The edits that wait for the connection. They are sent in order, each with its own Idempotency-Key, so that an edit
+ * whose response was lost is not made twice.
+ */
+import { impersonationToken } from '../account/impersonation.ts'
+import { requestTeam } from '../api.ts'
+import { toast } from '../components/toasts.tsx'
+import { checkConnection, isAway, onLiveAgain } from '../live/state.ts'
+import { lastWrittenVersion } from '../live/written-versions.ts'
+import { isProblem } from '../problem.ts'
+import { queryClient } from '../query-client.ts'
+import { refreshTasks, rememberUndo, undoOnServer } from '../undo.ts'
+import { type Attempt, countWaiting, type WaitingEdit, waitingEdits } from './waiting-edits.tsx'
+import { words } from './words.ts'
+
+/** What the server returned for an edit: the id by which it undoes it. */
+interface Sent {
+  changeId?: string | undefined
+}
+
+export interface Edit extends Omit<WaitingEdit, 'key' | 'refusal'> {
+  /** Shows the edit in the loaded data. Called again whenever the record was loaded. */
+  show(): void
+  /** Shows the values from before the edit. */
+  hide(): void
+  /** The fields that a change of someone else would conflict with: their values before the edit and after it. */
+  before: Values
+  after: Values
+  /** The version that the edit is based on. A comment has none. */
+  version?: number
+  send(headers: Record<string, string>, version: number): Promise<Sent>
+  /** Returns the record as it is now, after the server refused the version (412). */
+  read(headers: Record<string, string>): Promise<Values & { version: number }>
+}
+
+type Values = Readonly<Record<string, unknown>>
+
+interface Entry extends Edit, Attempt {
+  refusal?: string | undefined
+  /** The team, and the user if an administrator acts as one, that the edit belongs to. */
+  team: string | undefined
+  token: string | undefined
+  /** The server undoes all edits with this key as one change. */
+  changeKey: string
+  changeId?: string | undefined
+  /** Someone else changed the same fields. */
+  isConflict?: boolean
+  /** The edit replaces what someone else wrote. */
+  isForced?: boolean
+}
+
+const MOST = 100
+/** Pauses after a failure of the server or of the network, in milliseconds. The last one repeats. */
+const PAUSES = [1000, 2000, 4000, 8000, 15_000]
+
+let entries: readonly Entry[] = []
+let stopShowing: (() => void) | undefined
+
+const askBeforeLeaving = (event: BeforeUnloadEvent) => event.preventDefault()
+
+function setEntries(next: readonly Entry[]): void {
+  entries = next
+  waitingEdits.set([...next])
+  if (next.length > 0) addEventListener('beforeunload', askBeforeLeaving)
+  else removeEventListener('beforeunload', askBeforeLeaving)
+  const waits = countWaiting(next) > 0
+  if (waits) stopShowing ??= showAfterLoading()
+  else {
+    stopShowing?.()
+    stopShowing = undefined
+  }
+}
+
+/** What is loaded may still be without the edits, which are shown again. */
+const showAfterLoading = () =>
+  queryClient.getQueryCache().subscribe((event) => {
+    if (event.type === 'updated' && event.action.type === 'success' && !event.action.manual) showAll()
+  })
+
+function showAll(): void {
+  for (const edit of entries) if (edit.refusal === undefined) edit.show()
+}
+
+/** Edits have to wait without a connection, and behind edits that wait. */
+export const mustWait = (): boolean => isAway() || countWaiting(entries) > 0
+
+/** Asks whether the edits that the server does not have may be lost. */
+export const confirmLoss = (): boolean => confirm(words.loseAll(entries.length))
+
+/** Throws if there is no room for so many more edits. */
+export function requireRoom(n: number): void {
+  const room = MOST - entries.length
+  if (n > room) throw new Error(words.full(MOST, room))
+}
+
+/** Lets edits wait. ⌘Z takes them back together. */
+export function waitForConnection(title: string, edits: readonly Edit[], { key, wasSent }: Attempt): void {
+  const belongsTo = { team: requestTeam(), token: impersonationToken(), changeKey: key }
+  const added = edits.map((edit, place) => ({
+    ...edit,
+    ...belongsTo,
+    key: place === 0 ? key : `${key}-${place}`,
+    wasSent,
+  }))
+  setEntries([...entries, ...added])
+  for (const edit of added) edit.show()
+  rememberUndo(title, () => takeBack(added))
+  if (wasSent) checkConnection()
+  void sendAll()
+}
+
+// ---- sending
+
+let isSending = false
+let failures = 0
+let timer: ReturnType<typeof setTimeout> | undefined
+
+onLiveAgain(() => void sendAll())
+
+const nextEntry = (): Entry | undefined =>
+  entries.find(({ refusal, token }) => refusal === undefined && token === impersonationToken())
+
+export async function sendAll(): Promise<void> {
+  clearTimeout(timer)
+  if (isSending) return
+  isSending = true
+  let sent = 0
+  for (let edit = nextEntry(); edit && !isAway(); edit = nextEntry()) {
+    const outcome = await sendOne(edit)
+    if (outcome === 'later') {
+      timer = setTimeout(() => void sendAll(), PAUSES[Math.min(failures++, PAUSES.length - 1)])
+      break
+    }
+    failures = 0
+    if (outcome === 'sent') sent++
+  }
+  isSending = false
+  if (sent === 0) return
+  toast({ title: words.sent(sent) })
+  await refreshTasks()
+}
+
+const headersOf = ({ key, changeKey, team }: Entry): Record<string, string> => ({
+  'idempotency-key': key,
+  'x-change-key': changeKey,
+  ...(team && { 'x-organization-id': team }),
+})
+
+/** The server may accept the same request later: it is unreachable, fails, is busy, or the session has ended. */
+const isTemporary = (error: unknown): boolean =>
+  isProblem(error) && (error.status === 0 || error.status >= 500 || [401, 408, 429].includes(error.status))
+
+async function sendOne(edit: Entry): Promise<'sent' | 'refused' | 'later'> {
+  const headers = headersOf(edit)
+  for (let attempt = 1; !edit.isConflict || edit.isForced; attempt++) {
+    edit.wasSent = true
+    try {
+      // The edit before it may have been answered with a newer version than the page had.
+      const version = Math.max(edit.version ?? 0, lastWrittenVersion(edit.recordId))
+      edit.changeId = (await edit.send(headers, version)).changeId
+      setEntries(entries.filter((one) => one !== edit))
+      return 'sent'
+    } catch (error) {
+      const failure = isProblem(error) && error.status === 412 && attempt < 4 ? await rebase(edit, headers) : error
+      if (isTemporary(failure)) return 'later'
+      if (failure) return refuse(edit, (failure as Error).message)
+    }
+  }
+  return refuse(edit, words.conflict)
+}
+
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+/**
+ * Bases all waiting edits of the record on its current version. Those of a field that someone else changed are in
+ * conflict: the first edit of a field knows what the server had. Returns why the record could not be read.
+ */
+async function rebase({ recordId, read }: Entry, headers: Record<string, string>): Promise<unknown> {
+  try {
+    const theirs = await read(headers)
+    const edits = entries.filter((one) => one.recordId === recordId && one.refusal === undefined)
+    const known = Object.assign({}, ...edits.toReversed().map(({ before }) => before)) as Values
+    for (const edit of edits) {
+      edit.version = theirs.version
+      edit.isConflict = Object.entries(edit.after).some(
+        ([field, value]) => !isSame(theirs[field], known[field]) && !isSame(theirs[field], value),
+      )
+    }
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+function refuse(edit: Entry, refusal: string): 'refused' {
+  edit.refusal = refusal
+  edit.hide()
+  setEntries(entries)
+  // Other edits of the same record still wait.
+  showAll()
+  void refreshTasks()
+  return 'refused'
+}
+
+// ---- what people do with edits that wait or were refused
+
+/** Sends a refused edit again. After an edit conflict, it replaces what someone else wrote. */
+export function tryAgain(key: string): void {
+  const edit = entries.find((one) => one.key === key)
+  if (!edit) return
+  edit.refusal = undefined
+  edit.isForced = true
+  edit.show()
+  setEntries(entries)
+  void sendAll()
+}
+
+export function discard(keys: ReadonlySet<string>): void {
+  const gone = entries.filter(({ key }) => keys.has(key))
+  setEntries(entries.filter((edit) => !gone.includes(edit)))
+  for (const edit of gone.toReversed()) edit.hide()
+  showAll()
+}
+
+/** Undoes edits: those that were not sent are removed, and the server undoes the others. */
+async function takeBack(edits: readonly Entry[]): Promise<unknown> {
+  const waiting = edits.filter((edit) => entries.includes(edit))
+  if (waiting.some(({ wasSent, refusal }) => wasSent && refusal === undefined)) throw new Error(words.maybeSent)
+  discard(new Set(waiting.map(({ key }) => key)))
+  const sent = edits.find((edit) => !waiting.includes(edit))
+  return sent && undoOnServer(sent.changeId)
+}

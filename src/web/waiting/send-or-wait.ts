@@ -1,0 +1,50 @@
+/**
+ * Sends edits, or lets them wait in this tab for the connection. The code for waiting edits is loaded ahead, because it
+ * cannot be loaded once the connection is gone.
+ */
+import { newIdempotencyKey } from '../api.ts'
+import { whenIdle } from '../lib/idle.ts'
+import { createStore } from '../lib/store.ts'
+import { isUnreachable } from '../problem.ts'
+import type { Attempt } from './waiting-edits.tsx'
+
+type Code = typeof import('./code.ts')
+/** Undefined until the code is loaded. */
+export const waitingCode = createStore<Code | undefined>(undefined)
+
+/** A failure here is harmless: without a connection, changes are then refused. */
+export const loadWaitingCode = (): (() => void) =>
+  whenIdle(() => {
+    import('./code.ts').then(waitingCode.set, () => undefined)
+  })
+
+/** Edits have to wait without a connection, and behind edits that wait. */
+export const mustWait = (): boolean => waitingCode.get()?.mustWait() === true
+
+/**
+ * Sends an edit, or lets it wait for the connection. Returns undefined if it waits. `wait` throws if it cannot wait.
+ */
+export async function sendOrWait<T>(
+  send: (key: string) => Promise<T>,
+  wait: (code: Code, attempt: Attempt) => void,
+  key = newIdempotencyKey(),
+): Promise<T | undefined> {
+  const wasSent = !mustWait()
+  if (wasSent) {
+    try {
+      return await send(key)
+    } catch (error) {
+      if (!waitingCode.get() || !isUnreachable(error)) throw error
+    }
+  }
+  wait(waitingCode.get() as Code, { key, wasSent })
+  return undefined
+}
+
+/** Lets an edit wait whose request got no response. Returns false if it cannot wait. */
+export function waitAfter(error: unknown, wait: (code: Code, attempt: Attempt) => void): boolean {
+  const code = waitingCode.get()
+  if (!code || !isUnreachable(error)) return false
+  wait(code, { key: newIdempotencyKey(), wasSent: true })
+  return true
+}
