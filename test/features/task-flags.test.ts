@@ -53,6 +53,8 @@ describe('GET /api/tasks?with=', () => {
     expect(mine.get('review')?.flags).toEqual(['waits_for_you'])
     const others = await items(team.owner, project.id)
     expect([others.get('asked')?.flags, others.get('review')?.flags]).toEqual([[], []])
+    await complete(team.owner, blocker)
+    expect((await items(team.member, project.id)).get('blocker')?.freesCount).toBe(0)
   })
 
   test('flags tasks of a feature whose review requested changes, and tasks with a proposed decision', async () => {

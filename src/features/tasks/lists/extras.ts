@@ -57,7 +57,8 @@ export async function withExtras(ctx: Ctx, items: readonly TaskItem[], list: str
   const rows = await ctx.db
     .select({
       id: tasks.id,
-      frees: tasks.openWaiters,
+      // The number of a closed task says how many waited when it was closed.
+      frees: sql<number>`case when ${tasks.status} in ('done', 'cancelled') then 0 else ${tasks.openWaiters} end`,
       flags: sql<string>`${chosen.length > 0 ? sql`concat_ws(',', ${sql.join(chosen, sql`, `)})` : sql`''`}`,
       parts: wanted.has('parts')
         ? sql<string>`(select count(*) filter (where p.status = 'done') || ',' || count(*) from ${tasks} p
