@@ -35,7 +35,9 @@ export function BoardView({ project, search, may, bar, nothing, onOpen, onTotal,
   const showOlder = useCallback(() => setOlder(true), [])
   const more = useMoreCards(project.id, search, older)
   const query = boardQuery(project.id, search, more.depths, older)
-  const { data: board, error } = useQuery(query)
+  const { data: board, error, isPlaceholderData } = useQuery(query)
+  // What is shown until the answer comes is of another query: its cursors do not fit this one.
+  const loadMore = more.isLoading || isPlaceholderData ? undefined : more.load
   const items = useMemo(() => board?.groups.flatMap((group) => group.items) ?? [], [board])
   const { scrollers, reveal } = useReveal(board)
   const selection = useSelection({ items, reveal, open: search.open })
@@ -68,8 +70,8 @@ export function BoardView({ project, search, may, bar, nothing, onOpen, onTotal,
         onAdd={onAdd}
         onOlder={showOlder}
         add={add}
-        onMore={more.isLoading ? undefined : more.load}
-        onNear={more.isLoading || more.isFailed ? undefined : more.load}
+        onMore={loadMore}
+        onNear={more.isFailed ? undefined : loadMore}
         scrollers={scrollers}
         selection={selection}
         moving={moving}

@@ -19,8 +19,9 @@ export interface CardMove {
 const flagsAfter = ({ flags = [] }: TaskItem, status: Status) =>
   isClosed(status) ? [] : flags.filter((flag) => flag !== 'ready' && flag !== 'waits_for_you')
 
-/** Whether a card in this column may get flags that only the server knows. */
-export const mayGetFlags = (status: Status): boolean => status === 'todo' || status === 'in_review'
+/** Whether only the server knows the flags of the card in that column. */
+export const mayChangeFlags = ({ status: before, flags = [] }: TaskItem, status: Status): boolean =>
+  status !== before && (status === 'todo' || status === 'in_review' || flags.some((flag) => flag !== 'ready'))
 
 /** The board as it will be after the move. The card may have got another version since the move was asked for. */
 export function moveCard(board: TaskGroups, { task, status, after }: CardMove): TaskGroups {

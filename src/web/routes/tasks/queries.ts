@@ -19,7 +19,7 @@ import { recordWrittenVersion, writeNext } from '../../live/written-versions.ts'
 import { rememberUndo } from '../../undo.ts'
 import { sendOrWait } from '../../waiting/send-or-wait.ts'
 import { statusNames } from '../../words.ts'
-import { type BoardGroup, type CardMove, mayGetFlags, moveCard, replaceCard } from './moves.ts'
+import { type BoardGroup, type CardMove, mayChangeFlags, moveCard, replaceCard } from './moves.ts'
 import { isManualOrder, type TaskSearch, taskFilters } from './search.ts'
 import { shareGroups, shareList } from './structural-sharing.ts'
 import { words } from './words.ts'
@@ -221,8 +221,8 @@ export function useMoveCard(
       const { changeId } = sent
       const { freed, blocked, ...answer } = sent.data
       cache.setQueryData(queryKey, (board) => board && replaceCard(board, answer))
-      const mayGainFlags = status !== task.status && mayGetFlags(status)
-      if (!isManualOrder(search) || freed.length + blocked.length > 0 || mayGainFlags) isStale.current = true
+      const mayDiffer = !isManualOrder(search) || freed.length + blocked.length > 0
+      if (mayDiffer || mayChangeFlags(task, status)) isStale.current = true
       if (task.lease || answer.lease) void cache.invalidateQueries({ queryKey: ['at work'] })
       if (changeId) rememberUndo(words.moved(task.key, statusNames[status]), changeId)
     },

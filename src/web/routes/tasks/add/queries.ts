@@ -22,7 +22,7 @@ export const toBatches = (titles: readonly string[]): Batch[] =>
     key: newIdempotencyKey(),
   }))
 
-/** Creates the tasks. The API creates them in Backlog or Todo; agents do not take them from Backlog before they move. */
+/** Creates the tasks in Backlog or Todo, and moves them on from Backlog, where agents do not take them meanwhile. */
 async function addTasks(project: string, { status = 'todo', ...values }: AddValues, { titles, key }: Batch) {
   const starts = status === 'backlog' || status === 'todo' ? status : 'backlog'
   const list: TaskCreate[] = titles.map((title) => ({ ...values, title, status: starts }))

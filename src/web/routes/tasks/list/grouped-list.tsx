@@ -22,7 +22,7 @@ const stateOrder = ['in_progress', 'in_review', 'blocked', 'todo', 'backlog', 'd
 
 export function GroupedList({ scope, search, may, onOpen, onClear, onTotal, nothing, bar, onAdd }: Props) {
   const more = useMoreTasks(scope, search)
-  const { data, error } = useQuery(groupsQuery(scope, search, more.depths))
+  const { data, error, isPlaceholderData } = useQuery(groupsQuery(scope, search, more.depths))
   const { isOpen, toggle } = useFolds(search)
   const groups = useMemo(() => shownGroups(data?.groups ?? [], search), [data, search])
   const by = groupingOf(search)
@@ -34,7 +34,8 @@ export function GroupedList({ scope, search, may, onOpen, onClear, onTotal, noth
     () => groups.flatMap((group) => linesOf(group, isOpen(group), isAddable(group))),
     [groups, isOpen, isAddable],
   )
-  const load = more.isLoading ? undefined : more.load
+  // What is shown until the answer comes is of another query: its cursors do not fit this one.
+  const load = more.isLoading || isPlaceholderData ? undefined : more.load
   const fold = (group: TaskGroup) => {
     if (!isOpen(group) && group.items.length === 0) load?.(group)
     toggle(group)
