@@ -32,8 +32,8 @@ export interface World {
 }
 
 /** The compiled server, of this build or of another one. */
-export const serve = (env: World['env'], program = binary): Promise<Process> =>
-  start([program, 'serve', '--port', '0'], { LOG_LEVEL: 'warn', ...env })
+export const serve = (env: World['env'], program = binary, port = '0'): Promise<Process> =>
+  start([program, 'serve', '--port', port], { LOG_LEVEL: 'warn', ...env })
 
 const folders: string[] = []
 const databases: { drop(): Promise<void> }[] = []
@@ -71,20 +71,20 @@ export function twin({ env }: World): World['env'] {
   return { ...env, DATA_DIR: folder }
 }
 
-const password = 'violet anchor prefers rain'
+export const PASSWORD = 'violet anchor prefers rain'
 
 /** Creates an account with a team of its own, on a server that runs with `env`. */
 export async function createPerson(env: World['env'], email: string, program = binary): Promise<void> {
   const create = Bun.spawn([program, 'admin', 'create', '--email', email, '--name', 'Ada', '--password-stdin'], {
     env: { PATH: process.env.PATH, ...env },
-    stdin: new Blob([password]),
+    stdin: new Blob([PASSWORD]),
     stdout: 'ignore',
   })
   if ((await create.exited) !== 0) throw new Error('admin create failed')
 }
 
 export const signIn = (server: Process, email: string) =>
-  call<{ token: string; user: { id: string } }>(server, '/api/auth/login', { body: { email, password } })
+  call<{ token: string; user: { id: string } }>(server, '/api/auth/login', { body: { email, password: PASSWORD } })
 
 export async function createWorld(env: World['env'], program = binary): Promise<World> {
   const server = await serve(env, program)

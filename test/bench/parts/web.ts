@@ -1,6 +1,8 @@
 import { join } from 'node:path'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { median, type Part, type Row, ratioOf } from '../part.ts'
+import { inPage, launchBrowser, open, signedIn } from '../visits.ts'
+import { compareDashboards } from '../web-builds.ts'
 import { type Office, openOffice } from '../web-data.ts'
 
 /** The rows of the page that the dashboard is compared with. */
@@ -13,7 +15,7 @@ const PLAIN_ROWS = 200
 export const part: Part = async function* (bench) {
   const office = await openOffice()
   const plain = await servePlain()
-  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+  const browser = await launchBrowser()
   try {
     const found = { plain: [] as number[], home: [] as number[], board: [] as number[], move: [] as number[] }
     // The first round is cold for all sides, so it is not counted.
@@ -38,6 +40,7 @@ export const part: Part = async function* (bench) {
     await plain.stop(true)
     await office.close()
   }
+  yield* compareDashboards(bench)
 }
 
 const row = (what: string, ours: number[], plain: number[], most: number): Row => ({
@@ -92,54 +95,6 @@ async function openBoard(page: Page, { url, slug }: Office): Promise<() => Promi
     await page.waitForLoadState('networkidle')
   }
 }
-
-async function open(page: Page, address: string, shown: string): Promise<undefined> {
-  await page.goto(address)
-  await page.locator(shown).first().waitFor()
-  await page.waitForLoadState('networkidle')
-  return undefined
-}
-
-/** Milliseconds of CPU time of the main thread: until the page is ready, and for what is done then. */
-interface Cost {
-  cpu: number
-  after: number
-}
-
-/** Returns what is to be done once the page is ready, if anything is. */
-type Visit = (page: Page) => Promise<(() => Promise<void>) | undefined>
-
-async function inPage(browser: Browser, visit: Visit, prepare?: (context: BrowserContext) => Promise<void>) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
-  try {
-    await prepare?.(context)
-    const page = await context.newPage()
-    const cdp = await context.newCDPSession(page)
-    await cdp.send('Performance.enable', { timeDomain: 'threadTicks' })
-    const spent = async () => {
-      const { metrics } = await cdp.send('Performance.getMetrics')
-      return (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0) * 1000
-    }
-    const act = await visit(page)
-    const cost: Cost = { cpu: await spent(), after: 0 }
-    if (act) {
-      await act()
-      cost.after = (await spent()) - cost.cpu
-    }
-    return cost
-  } finally {
-    await context.close()
-  }
-}
-
-const signedIn = (browser: Browser, { url, email, password }: Office, visit: Visit): Promise<Cost> =>
-  inPage(browser, visit, async (context) => {
-    const answer = await context.request.post(`${url}/api/auth/login`, {
-      data: { email, password },
-      headers: { origin: url },
-    })
-    if (!answer.ok()) throw new Error(await answer.text())
-  })
 
 async function servePlain() {
   const built = await Bun.build({
