@@ -90,11 +90,11 @@ describe(`${MANY} agents at once`, () => {
 
   test('that finish and continue complete every task once, each by its holder', async () => {
     const project = await newProject(team.owner)
-    const wanted = await Promise.all(times(60, () => newTask(team.owner, project)))
+    const wanted = await Promise.all(times(isShort ? 20 : 60, () => newTask(team.owner, project)))
     const done: string[] = []
     const strange: unknown[] = []
     await Promise.all(
-      agents.slice(0, 20).map(async ({ client }, i) => {
+      agents.slice(0, isShort ? 8 : 20).map(async ({ client }, i) => {
         for (let turn = 0; turn < 8; turn++) {
           // Every second one goes for a certain task, the way a person would have told it to.
           const named = wanted[(i * 5 + turn) % wanted.length] as Task

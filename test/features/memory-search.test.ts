@@ -7,6 +7,7 @@ import { searchHybrid } from '../../src/features/search/hybrid.ts'
 import { catchUp } from '../../src/features/search/indexing/indexing.ts'
 import { type EmbeddedPassage, putPassages, putVectors } from '../../src/features/search/indexing/passages.ts'
 import { apiKey, type Person, person, systemCtx, type TestApp, unique } from '../support/app.ts'
+import { thorough } from '../support/thorough.ts'
 import { ctxOf, ownApp, TestClock, times } from './support.ts'
 
 /** Without a model: who tests what the built-in one can do is test/retrieval. Vectors are given where they matter. */
@@ -258,7 +259,7 @@ describe('search in many memories', () => {
     },
   )
 
-  test('finds the nearest vector and the rarest word among the first, and strangers find nothing', async () => {
+  thorough('finds the nearest vector and the rarest word among the first, and strangers find nothing', async () => {
     const home = await projectOf(ada)
     await fill(systemCtx(t), { home: home.id, organizationId: ada.organizationId })
     const ctx = await ada.ctx()
