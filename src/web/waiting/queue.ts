@@ -10,6 +10,7 @@ import { lastWrittenVersion } from '../live/written-versions.ts'
 import { isProblem } from '../problem.ts'
 import { queryClient } from '../query-client.ts'
 import { refreshTasks, rememberUndo, undoOnServer } from '../undo.ts'
+import { words as common } from '../words.ts'
 import { type Attempt, countWaiting, type WaitingEdit, waitingEdits } from './waiting-edits.tsx'
 import { words } from './words.ts'
 
@@ -85,7 +86,11 @@ function showAll(): void {
 export const mustWait = (): boolean => isAway() || countWaiting(entries) > 0
 
 /** Asks whether the edits that the server does not have may be lost. */
-export const confirmLoss = (): boolean => confirm(words.loseAll(entries.length))
+export function confirmLoss(): boolean {
+  const isSure = confirm(words.loseAll(entries.length))
+  if (isSure) setEntries([])
+  return isSure
+}
 
 /** Throws if there is no room for so many more edits. */
 export function requireRoom(n: number): void {
@@ -228,5 +233,8 @@ async function takeBack(edits: readonly Entry[]): Promise<unknown> {
   if (waiting.some(({ wasSent, refusal }) => wasSent && refusal === undefined)) throw new Error(words.maybeSent)
   discard(new Set(waiting.map(({ key }) => key)))
   const sent = edits.find((edit) => !waiting.includes(edit))
-  return sent && undoOnServer(sent.changeId)
+  if (!sent) return undefined
+  // A comment cannot be undone. Without an id, the server would undo another change.
+  if (!sent.changeId) throw new Error(common.nothingToUndo)
+  return undoOnServer(sent.changeId)
 }

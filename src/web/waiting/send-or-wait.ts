@@ -3,7 +3,7 @@
  * cannot be loaded once the connection is gone.
  */
 import { newIdempotencyKey } from '../api.ts'
-import { whenIdle } from '../lib/idle.ts'
+import { loadWhenReachable } from '../lib/lazy.ts'
 import { createStore } from '../lib/store.ts'
 import { isUnreachable } from '../problem.ts'
 import type { Attempt } from './waiting-edits.tsx'
@@ -12,11 +12,10 @@ type Code = typeof import('./code.ts')
 /** Undefined until the code is loaded. */
 export const waitingCode = createStore<Code | undefined>(undefined)
 
-/** A failure here is harmless: without a connection, changes are then refused. */
-export const loadWaitingCode = (): (() => void) =>
-  whenIdle(() => {
-    import('./code.ts').then(waitingCode.set, () => undefined)
-  })
+/** Until it is loaded, changes without a connection are refused. */
+export function loadWaitingCode(): void {
+  loadWhenReachable(() => import('./code.ts')).then(waitingCode.set, () => undefined)
+}
 
 /** Edits have to wait without a connection, and behind edits that wait. */
 export const mustWait = (): boolean => waitingCode.get()?.mustWait() === true

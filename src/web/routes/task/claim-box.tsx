@@ -1,10 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
+import { useId } from 'react'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'
 import { useTaskLease } from '../../claimed-tasks.ts'
 import { LeaseRing, TimeMark } from '../../components/avatar.tsx'
 import { EventTimeline } from '../../components/chart/event-timeline.tsx'
+import { LockedButton } from '../../components/locked-button.tsx'
 import { ago, clockTime, lastCallLabel, minutesUntil, shareLeft } from '../../lib/times.ts'
+import { useIsAway } from '../../live/state.ts'
 import { words as common } from '../../words.ts'
 import { nowQuery } from '../now/queries.ts'
 import { words } from './words.ts'
@@ -20,6 +23,8 @@ interface Props {
 export function ClaimBox({ task, may, onAct, busy }: Props) {
   const { me } = useRouteContext({ from: '/inside' })
   const { stalled = false, lastChangeAt } = useTaskLease(task.id) ?? {}
+  const isAway = useIsAway()
+  const reason = useId()
   const { lease } = task
   if (!lease) return null
   const mine = lease.holder.type === 'user' && lease.holder.id === me.id
@@ -49,17 +54,24 @@ export function ClaimBox({ task, may, onAct, busy }: Props) {
             </Link>
           )}
         </span>
-        {may('release') && (
+        {may('release') && !isAway && (
           <button type="button" className="btn small quiet" disabled={busy} onClick={() => onAct('release')}>
             {words.release}
           </button>
         )}
-        {may('update') && !mine && (
+        {may('update') && !mine && !isAway && (
           <button type="button" className="btn small" disabled={busy} onClick={() => onAct('take')}>
             {words.takeOver}
           </button>
         )}
+        {isAway && may('release') && <LockedButton reason={reason}>{words.release}</LockedButton>}
+        {isAway && may('update') && !mine && <LockedButton reason={reason}>{words.takeOver}</LockedButton>}
       </div>
+      {isAway && (
+        <p className="t12 soft" id={reason}>
+          {common.needsConnection}
+        </p>
+      )}
     </div>
   )
 }
