@@ -129,53 +129,6 @@ test('edits by keyboard wait offline, are sent once and in order when back, and 
   await ada.leave(`PATCH /api/tasks/${now.id} 412`)
 }, 300_000)
 
-test('an edit whose answer was lost is sent again with the same key, and closing the tab or signing out asks first', async () => {
-  const boss = await person(t)
-  const ada = await signedIn(t, boss.email)
-  const { slug } = await newProject(ada)
-  const { key } = await newTask(ada, slug, { title: 'Read offline' })
-  await open(ada, `/tasks/${key}`)
-  const writes = recordWrites(ada)
-  // The first comment reaches the server, but its answer does not reach the browser; the second attempt fails there.
-  const answers: ('lose' | 500)[] = ['lose', 500]
-  await ada.page.route('**/api/tasks/*/comments', async (route) => {
-    const next = answers.shift()
-    if (next === 500) return route.fulfill({ status: 500, body: '{}' })
-    if (next === undefined) return route.continue()
-    await route.fetch()
-    await route.abort('connectionreset')
-  })
-  await ada.page.getByRole('textbox', { name: 'Write a comment' }).focus()
-  await ada.page.keyboard.type('Once only')
-  await ada.button('Comment').press('Enter')
-  const comment = ada.page.locator('.msg', { hasText: 'Once only' })
-  await comment.getByText('not sent yet').waitFor()
-  await ada.page.getByText('1 waiting change sent').waitFor()
-  await ada.page.getByText('not sent yet').waitFor({ state: 'detached' })
-  await until(async () => (await comment.count()) === 1)
-  const { comments } = await outside<TaskDetail>(boss, 'GET', `/api/tasks/${key}`)
-  expect(comments.map(({ body }) => body)).toEqual(['Once only'])
-  expect({ sent: writes.length, keys: new Set(writes.map((write) => write.key)).size }).toEqual({ sent: 3, keys: 1 })
-
-  await goOffline(ada)
-  await ada.page.keyboard.press('p')
-  await ada.page.keyboard.press('1')
-  await ada.page.getByRole('button', { name: 'Priority: Critical not sent yet' }).waitFor()
-  // The browser of the test dismisses every question, and notes it.
-  const asked = () => ada.trouble.filter((one) => one.startsWith('dialog:'))
-  await ada.page.getByRole('button', { name: /^Your account/ }).click()
-  await ada.page.getByRole('menuitem', { name: 'Sign out' }).click()
-  await until(() => asked().length === 1)
-  expect(asked()).toEqual(['dialog: 1 change is not saved yet and will be lost. Sign out?'])
-  await ada.page.close({ runBeforeUnload: true })
-  await until(() => asked().length === 2)
-  await ada.context.setOffline(false)
-  await until(async () => (await outside<TaskDetail>(boss, 'GET', `/api/tasks/${key}`)).priority === 'critical')
-  forgetFailures(ada)
-  ada.trouble.splice(0, ada.trouble.length, ...ada.trouble.filter((one) => !one.startsWith('dialog:')))
-  await ada.leave(`POST /api/tasks/${comments[0]?.taskId}/comments 500`)
-}, 300_000)
-
 test('a hundred edits wait at most: a selection that does not fit is refused with the reason', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
