@@ -22,6 +22,8 @@ export interface Command {
   whileTyping?: boolean
   /** Not in the palette: moving a selection makes no sense there. */
   keysOnly?: boolean
+  /** Whether it has something to act on now. If not, the same keys of a lower scope work. */
+  applies?(): boolean
   run(): void
 }
 
@@ -74,7 +76,13 @@ export function useCommands(commands: readonly Command[]): void {
   const shape = JSON.stringify(commands)
   useEffect(() => {
     const shapes = JSON.parse(shape) as Omit<Command, 'run'>[]
-    return registerCommands(shapes.map((command, place) => ({ ...command, run: () => latest.current[place]?.run() })))
+    return registerCommands(
+      shapes.map((command, place) => ({
+        ...command,
+        applies: () => latest.current[place]?.applies?.() ?? true,
+        run: () => latest.current[place]?.run(),
+      })),
+    )
   }, [shape])
 }
 
@@ -105,6 +113,10 @@ let pendingSequence: { possible: Possible[]; until: number } | undefined
 
 const firstPressOf = (command: Command): Possible => ({ command, presses: parseKeybinding(command.keys ?? '') })
 
+/** Returns the commands that have something to act on. While the user types, no command with such a condition works. */
+const applicableCommands = (target: EventTarget | null): readonly Command[] =>
+  isTyping(target) ? registeredCommands.get() : registeredCommands.get().filter(({ applies }) => applies?.() ?? true)
+
 /** Sends the form of a textarea on ⌘↵. Returns whether the key was ⌘↵. */
 function submitFormOf({ key, ctrlKey, metaKey, target }: KeyboardEvent): boolean {
   if (key !== 'Enter' || !(ctrlKey || metaKey) || !(target instanceof HTMLTextAreaElement) || !target.form) return false
@@ -123,7 +135,7 @@ function handleKeyPress(event: KeyboardEvent): void {
   const goesOn = pendingSequence && event.timeStamp <= pendingSequence.until
   const possible = goesOn
     ? (pendingSequence?.possible ?? [])
-    : activeCommands()
+    : activeCommands(applicableCommands(event.target))
         .filter(({ keys }) => keys)
         .map(firstPressOf)
   pendingSequence = undefined

@@ -48,14 +48,16 @@ export function TaskKeys() {
     if (focused) listed.complete(focused.key, focused.anchor)
     else pressComplete()
   }
+  const applies = () => focusedTask() !== undefined
   useCommands([
     ...pickerFields.map((field) => ({
       keys: pickerKeys[field],
       label: pickerWords.fields[field],
       scope: 'list' as const,
+      applies,
       run: () => void pick(field),
     })),
-    { keys: COMPLETE_KEY, label: pickerWords.complete, scope: 'list', run: complete },
+    { keys: COMPLETE_KEY, label: pickerWords.complete, scope: 'list', applies, run: complete },
   ])
   return (
     <>

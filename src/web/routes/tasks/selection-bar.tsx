@@ -87,9 +87,11 @@ export function SelectionBar({ projectId, selection, open, asked, onAnswered }: 
       })),
       { keys: 'i', label: pickerWords.assignMe, run: takeOver },
       { keys: COMPLETE_KEY, label: pickerWords.complete, run: complete },
-    ].map((command) =>
-      n > 0 ? { ...command, scope: 'selection' as const, on: words.n(n) } : { ...command, scope: 'list' as const },
-    ),
+    ].map((command) => ({
+      ...command,
+      applies: () => selection.targets().length > 0,
+      ...(n > 0 ? { scope: 'selection' as const, on: words.n(n) } : { scope: 'list' as const }),
+    })),
   )
   const shown = asked ? { field: asked.field, items: [asked.item], anchor: anchorOf([asked.item]) } : picking
   return (
