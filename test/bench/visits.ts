@@ -76,8 +76,8 @@ export interface Transfer {
 interface Received {
   /** Until it was complete. */
   all: Transfer[]
-  /** What it asked for before its content was shown, without what it loads ahead. */
-  needed: Transfer[]
+  /** What it had asked for when its content was seen; some of it may be loaded ahead. */
+  first: Transfer[]
 }
 
 export async function transfersOf(browser: Browser, site: Site, path: string, shown: string): Promise<Received> {
@@ -93,7 +93,7 @@ export async function transfersOf(browser: Browser, site: Site, path: string, sh
     await page.waitForLoadState('networkidle')
     return undefined
   })
-  return { all, needed: all.filter((transfer) => asked.has(transfer.path)) }
+  return { all, first: all.filter((transfer) => asked.has(transfer.path)) }
 }
 
 export function recordTransfers(cdp: CDPSession, found: Transfer[]): void {

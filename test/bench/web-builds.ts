@@ -130,7 +130,7 @@ async function* pages({ rounds }: Bench, browser: Browser, sides: Sides): AsyncG
 async function* sizes(browser: Browser, sides: Sides): AsyncGenerator<Row> {
   const visited = await Promise.all(sides.map((side) => transfersOf(browser, side, list, 'main [data-task]')))
   const of = (size: (received: Transfer[]) => number): Pair => {
-    const [ours = 0, old = 0] = visited.map(({ needed }) => size(needed))
+    const [ours = 0, old = 0] = visited.map(({ first }) => size(first))
     return [[ours], [old]]
   }
   const shell = (received: Transfer[]) => Math.max(...received.filter(isScript).map(({ bytes }) => bytes)) / KB
