@@ -302,7 +302,6 @@ test('the home page is complete after 180 KB, headers included, if the browser h
   await ada.page.waitForLoadState('networkidle')
   const total = received.reduce((sum, { bytes }) => sum + bytes, 0)
   expect({ total: Math.max(180 * KB, total), received }).toEqual({ total: 180 * KB, received })
-  expect(received.length).toBeLessThanOrEqual(10)
   await ada.leave()
 }, 300_000)
 
