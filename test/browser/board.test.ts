@@ -80,6 +80,7 @@ test('a column takes tasks at its end: Enter adds and stays, a pasted list asks 
   await ada.goto(`/projects/${slug}/tasks?label=rig&assignee=me`)
   const adds = (name: string) => ada.page.getByRole('button', { name: `Add to ${name}`, exact: true })
   await adds('Todo').click()
+  await field(ada, 'Todo').waitFor()
   await keyboard.type('Sail')
   await keyboard.press('Enter')
   // The second one does not wait for the first.
@@ -105,6 +106,7 @@ test('a column takes tasks at its end: Enter adds and stays, a pasted list asks 
     route.fulfill({ status: 503, json: { detail: 'The server stops.' } }),
   )
   await adds('In progress').click()
+  await field(ada, 'In progress').waitFor()
   await keyboard.type('Helm')
   await keyboard.press('Enter')
   await column(ada, 'In progress').getByText('1 task not added: The server stops.').waitFor()
@@ -121,6 +123,7 @@ test('a column takes tasks at its end: Enter adds and stays, a pasted list asks 
 
   await ada.goto(`/projects/${slug}/tasks?view=list&group=priority`)
   await adds('Medium').click()
+  await field(ada, 'Medium').waitFor()
   await keyboard.type('Anchor')
   await keyboard.press('Enter')
   await link(ada, 'Anchor').waitFor()
@@ -148,5 +151,33 @@ test('the column Done has the newest task first and only those of this week, unt
   await ada.button('Show 1 older').click()
   await done.getByText('Old', { exact: true }).waitFor()
   expect(await titles()).toEqual(['Third', 'Second', 'First', 'Old'])
+  await ada.leave()
+}, 300_000)
+
+test('the menu of a card locks refused actions with their reason, and changes the task', async () => {
+  const phone = { viewport: { width: 390, height: 844 }, colorScheme: 'dark' as const }
+  const ada = await signedIn(t, (await person(t)).email, phone)
+  const { slug, key } = await newProject(ada)
+  const rope = await newTask(ada, slug, { title: 'Rope' })
+  await newTask(ada, slug, { title: 'Sail', blockedBy: [rope.key] })
+  await ada.goto(`/projects/${slug}/tasks`)
+  const menu = (n: number) => ada.page.getByRole('button', { name: `Menu of ${key}-${n}` })
+  const entry = (name: string | RegExp) => ada.page.getByRole('menuitem', { name })
+  await menu(2).click()
+  for (const name of ['Claim', 'Complete']) {
+    const locked = entry(new RegExp(`^${name} .*${rope.key}`))
+    await locked.waitFor()
+    expect(await locked.getAttribute('aria-disabled')).toBe('true')
+    await locked.click({ force: true })
+  }
+  await entry('Priority').click()
+  await ada.page.getByRole('option', { name: 'High' }).click()
+  await until(async () => (await call<{ priority: string }>(ada, 'GET', `/api/tasks/${key}-2`)).priority === 'high')
+  await menu(1).click()
+  await entry('Complete').click()
+  await ada.see(`${key}-1 is done`)
+  await menu(2).click()
+  await entry('Claim').click()
+  await until(async () => (await call<Task>(ada, 'GET', `/api/tasks/${key}-2`)).status === 'in_progress')
   await ada.leave()
 }, 300_000)

@@ -32,9 +32,11 @@ const dialog = (who: Visitor, name: string | RegExp) => who.page.getByRole('dial
 
 /** Turns the wheel over a list until the element is in the page. */
 async function scrolledTo(list: Locator, wanted: Locator): Promise<void> {
-  await list.hover()
+  const { x, y, height } = await boxOf(list)
   for (let turns = 0; (await wanted.count()) === 0; turns++) {
     if (turns > 300) throw new Error(`not in the list: ${wanted}`)
+    // At the end of a list, Chromium turns the page instead until the pointer moves.
+    await list.page().mouse.move(x + 40 + (turns % 2), y + Math.min(height, 300) / 2)
     await list.page().mouse.wheel(0, 3000)
     await list.page().evaluate('new Promise(requestAnimationFrame)')
   }
@@ -350,7 +352,7 @@ test('the graph marks the longest chain and applies the filters; every view show
     await vera.goto(`${tasks}?view=${view}&team=${team}`)
     await vera.page.locator('main :is([data-task], .gnode)').first().focus()
     for (const keys of ['x', 'p', 'c', 'm']) await vera.page.keyboard.press(keys)
-    expect(await vera.page.getByRole('button', { name: /^(New task|Add to|Move )/ }).count()).toBe(0)
+    expect(await vera.page.getByRole('button', { name: /^(New task|Add to|Menu of [A-Z]+-)/ }).count()).toBe(0)
     expect(await vera.page.getByRole('checkbox').count()).toBe(0)
     expect(await vera.page.getByRole('dialog').count()).toBe(0)
   }

@@ -39,7 +39,7 @@ interface CardProps {
     open(): void
     point(): void
     choose(range: boolean): void
-    menu(): void
+    menu(button: Element): void
     moved(): void
     step(step: CardStep): void
   }
@@ -138,8 +138,9 @@ const CardContent = memo(function Inside({ task, chosen, moving, may, focused, o
         <button
           type="button"
           className="ib s24 cardmenu"
-          aria-label={words.moveCard(task.key)}
-          onClick={() => on.current.menu()}
+          aria-label={words.menuOf(task.key)}
+          aria-haspopup="menu"
+          onClick={({ currentTarget }) => on.current.menu(currentTarget)}
         >
           <Ellipsis className="i s14" aria-hidden />
         </button>

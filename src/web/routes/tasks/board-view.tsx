@@ -9,7 +9,6 @@ import { useSetStatusBar } from '../../components/status-bar.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCommands } from '../../shortcuts.ts'
 import { words as common, statusNames } from '../../words.ts'
-import { addedValues, mayHideAdded } from './add/values.ts'
 import { Board } from './board.tsx'
 import type { CardMove } from './moves.ts'
 import { boardQuery, useMoreCards, useMoveCard } from './queries.ts'
@@ -27,7 +26,7 @@ interface Props {
   onTotal(total: number | undefined): void
   onClear(): void
   onAdd(status: 'backlog' | 'todo'): void
-  onMenu(task: TaskItem): void
+  onMenu(task: TaskItem, button: Element): void
 }
 
 export function BoardView({ project, search, may, bar, nothing, onOpen, onTotal, onClear, onAdd, onMenu }: Props) {
@@ -45,7 +44,6 @@ export function BoardView({ project, search, may, bar, nothing, onOpen, onTotal,
   const [moving, setMoving] = useMoving(may, selection)
   const stay = useCallback(() => setMoving(undefined), [setMoving])
   const now = useNow(query.queryKey)
-  const add = useAddValues(project.slug, search)
   const total = board?.groups.reduce((sum, group) => sum + group.total + (group.older ?? 0), 0)
   useEffect(() => onTotal(total), [onTotal, total])
   if (error && !board) return <ProblemBox error={error} />
@@ -69,7 +67,8 @@ export function BoardView({ project, search, may, bar, nothing, onOpen, onTotal,
         onMove={move}
         onAdd={onAdd}
         onOlder={showOlder}
-        add={add}
+        project={project.slug}
+        search={search}
         onMore={loadMore}
         onNear={more.isFailed ? undefined : loadMore}
         scrollers={scrollers}
@@ -116,10 +115,6 @@ function useMove(projectId: string, search: TaskSearch, query: ReturnType<typeof
     [mutate, set, isNewestFirst],
   )
 }
-
-/** What a task that is added at the end of a column gets from the filters. */
-const useAddValues = (project: string, search: TaskSearch) =>
-  useMemo(() => ({ project, values: addedValues({}, search), mayHide: mayHideAdded(search) }), [project, search])
 
 /** Returns a function, always the same one, that returns the board as it is known when it is called. */
 function useNow(queryKey: ReturnType<typeof boardQuery>['queryKey']) {

@@ -13,10 +13,11 @@ import type { Status } from '../../../records/task-states.ts'
 import { StatusGlyph } from '../../components/glyphs.tsx'
 import { statusNames } from '../../words.ts'
 import { AddTasks } from './add/add-tasks.tsx'
-import { type AddValues, isAddable } from './add/values.ts'
+import { isAddable } from './add/values.ts'
 import { BoardCard } from './board-card.tsx'
 import { type BoardGroup, type CardMove, cardAboveDrop, stepCard } from './moves.ts'
 import { MOST_IN_COLUMN } from './queries.ts'
+import type { TaskSearch } from './search.ts'
 import type { TaskSelection } from './selection.ts'
 import { words } from './words.ts'
 
@@ -33,8 +34,9 @@ export interface BoardProps {
   onOpen(key: string): void
   onMove(move: CardMove): void
   onAdd(status: 'backlog' | 'todo'): void
-  /** The values that the filters give to a task that is added at the end of a column. */
-  add: { project: string; values: AddValues; mayHide: boolean }
+  /** Where tasks are added at the end of a column, with the values of the filters. */
+  project: string
+  search: TaskSearch
   /** Shows the tasks that were done before this week. */
   onOlder(): void
   /** Loads more cards of a column; undefined while it does. */
@@ -49,8 +51,8 @@ export interface BoardProps {
   /** The card that arrow keys move without Alt. */
   moving: string | undefined
   onMoved(): void
-  /** Asks where to move a card, where it cannot be dragged. */
-  onMenu(task: TaskItem): void
+  /** Opens the menu of a card at its button. */
+  onMenu(task: TaskItem, button: Element): void
   /** Whether the reader may add and move cards; the server says so. */
   may: boolean
 }
@@ -86,7 +88,7 @@ export const BoardColumn = memo(function Column({ group, focused, stepped, ...pr
           open: () => onOpen(task.key),
           point: () => selection.point(task.id),
           choose: (range) => selection.toggle(task.id, range),
-          menu: () => props.onMenu(task),
+          menu: (button) => props.onMenu(task, button),
           moved: props.onMoved,
           step: (step) => {
             const board = now()
@@ -116,7 +118,7 @@ export const BoardColumn = memo(function Column({ group, focused, stepped, ...pr
         {withSpacers(rows.getVirtualItems(), rows.getTotalSize(), card)}
         {group.nextCursor && <More group={group} onMore={props.onMore} />}
         {group.older ? <Older n={group.older} onShow={props.onOlder} /> : null}
-        {may && isAddable(group.value) && <Add group={group} add={props.add} />}
+        {may && isAddable(group.value) && <Add group={group} project={props.project} search={props.search} />}
       </ol>
     </section>
   )
@@ -213,12 +215,12 @@ const Older = ({ n, onShow }: { n: number; onShow(): void }) => (
   </li>
 )
 
-const Add = ({ group: { value, items }, add }: Pick<ColumnProps, 'group' | 'add'>) => (
+const Add = ({ group: { value, items }, ...at }: Pick<ColumnProps, 'group' | 'project' | 'search'>) => (
   <li>
     <AddTasks
-      {...add}
+      {...at}
       name={statusNames[value]}
-      values={{ ...add.values, ...(isAddable(value) && { status: value }) }}
+      values={isAddable(value) ? { status: value } : {}}
       above={items.length}
     />
   </li>

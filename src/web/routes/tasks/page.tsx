@@ -1,7 +1,7 @@
 /** One query over the tasks of a project, shown as a board, a list, a timeline or a graph; a task opens beside it. */
 import { useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { useCallback, useState } from 'react'
+import { Suspense, useCallback, useState } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { EmptyState } from '../../components/states.tsx'
 import { lazy } from '../../lib/lazy.ts'
@@ -15,6 +15,7 @@ import { TaskViews } from './task-views.tsx'
 import { words } from './words.ts'
 
 const GraphView = lazy(() => import('./graph.tsx'))
+const CardMenu = lazy(() => import('./card-menu.tsx'))
 
 const route = getRouteApi('/inside/projects/$slug/tasks')
 
@@ -32,7 +33,8 @@ export function TasksPage() {
     (change: Partial<TaskSearch>) => void navigate({ search: (before) => ({ ...before, ...change }) }),
     [navigate],
   )
-  const askWhere = useCallback((item: TaskItem) => setAsked({ field: 'status', item }), [])
+  const [menu, setMenu] = useState<{ task: TaskItem; anchor: Element }>()
+  const openMenu = useCallback((task: TaskItem, anchor: Element) => setMenu({ task, anchor }), [])
   const add = useCallback((status: 'backlog' | 'todo' = 'todo') => setAdding({ status }), [])
   return (
     <>
@@ -51,9 +53,19 @@ export function TasksPage() {
         onAdd={may ? add : undefined}
         onAddTo={({ values }) => setAdding(values)}
         nothing={<Nothing project={project} onAdd={may ? add : undefined} />}
-        board={(shared) => <BoardView {...shared} project={project} onAdd={add} onMenu={askWhere} />}
+        board={(shared) => <BoardView {...shared} project={project} onAdd={add} onMenu={openMenu} />}
         graph={(shared) => <GraphView {...shared} project={project} />}
       />
+      {menu && (
+        <Suspense>
+          <CardMenu
+            {...menu}
+            onClose={() => setMenu(undefined)}
+            onField={(field) => setAsked({ field, item: menu.task })}
+            onOpen={() => narrow({ open: menu.task.key })}
+          />
+        </Suspense>
+      )}
       {adding && <CreateTaskDialog project={project} values={adding} onClose={() => setAdding(undefined)} />}
     </>
   )

@@ -1,21 +1,16 @@
-/** Adds tasks at the end of a column or a group: Enter adds one and stays, Escape leaves, a pasted list asks first. */
+/** Adds tasks at the end of a column or a group. The field is loaded once its button is pointed at or reached. */
 import { Plus } from 'lucide-react'
-import { type ClipboardEvent, type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react'
-import { Kbd } from '../../../components/status-bar.tsx'
+import { Suspense, useRef, useState } from 'react'
+import { lazy } from '../../../lib/lazy.ts'
 import { words } from '../words.ts'
-import { type Batch, toBatches, useAddTasks } from './queries.ts'
-import type { AddValues } from './values.ts'
+import type { AddProps } from './values.ts'
 
-interface Props {
-  /** The name of the column or group. */
-  name: string
-  /** The id or slug of the project. */
-  project: string
-  values: AddValues
-  /** Whether the filters may hide what is added. */
-  mayHide: boolean
-  /** How many tasks are above: the field stays in view when one is added. */
-  above: number
+const load = () => import('./add-field.tsx')
+const AddField = lazy(load)
+/** A failure here is harmless: opening the field tries again. */
+const loadAhead = () => void load().catch(() => undefined)
+
+interface Props extends AddProps {
   /** Tells whether the field is open. */
   onOpen?(open: boolean): void
 }
@@ -33,119 +28,24 @@ export function AddTasks({ onOpen, ...props }: Props) {
     show(false)
     if (isByKey) requestAnimationFrame(() => button.current?.focus())
   }
-  if (isOpen) return <AddField {...props} title={title} onTitle={setTitle} onLeave={leave} />
-  return (
-    <button ref={button} type="button" className="addrow" onClick={() => show(true)}>
+  const closed = (
+    <button
+      ref={button}
+      type="button"
+      className="addrow"
+      onPointerEnter={loadAhead}
+      onFocus={loadAhead}
+      onClick={() => show(true)}
+    >
       <Plus className="i s14" aria-hidden />
       {words.add}
       <span className="hide">{words.toGroup(props.name)}</span>
     </button>
   )
-}
-
-interface FieldProps extends Omit<Props, 'onOpen'> {
-  title: string
-  onTitle(title: string): void
-  onLeave(isByKey: boolean): void
-}
-
-function AddField({ name, project, values, mayHide, above, title, onTitle, onLeave }: FieldProps) {
-  const { field, asked, said, ask, add, discard } = useAdding(project, values, mayHide, above)
-  const submit = () => {
-    if (asked.length > 0) return add(asked)
-    if (title.trim() === '') return
-    add(toBatches([title.trim()]))
-    onTitle('')
-  }
-  const onPaste = (event: ClipboardEvent) => {
-    const lines = linesOf(event.clipboardData.getData('text/plain'))
-    if (lines.length < 2) return
-    event.preventDefault()
-    ask(toBatches(lines))
-  }
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.nativeEvent.isComposing || (event.key !== 'Enter' && event.key !== 'Escape')) return
-    // The page has other plans for these keys.
-    event.preventDefault()
-    event.stopPropagation()
-    if (event.key === 'Enter') submit()
-    else if (asked.length > 0) discard()
-    else onLeave(true)
-  }
+  if (!isOpen) return closed
   return (
-    <div className="addcard">
-      <textarea
-        ref={field}
-        className="addinput"
-        rows={1}
-        maxLength={200}
-        enterKeyHint="done"
-        aria-label={words.titleIn(name)}
-        value={title}
-        onChange={({ target }) => onTitle(target.value.replaceAll('\n', ' '))}
-        onPaste={onPaste}
-        onKeyDown={onKeyDown}
-        onBlur={() => title.trim() === '' && asked.length === 0 && onLeave(false)}
-      />
-      <div className="row tight t12">
-        <span role="status" className="cut">
-          {said}
-        </span>
-        {/* They are pressed before the field loses the focus. */}
-        <span className="end row" onPointerDown={(event) => event.preventDefault()}>
-          <button type="button" className="btn quiet small" onClick={submit}>
-            <Kbd>↵</Kbd> {words.keys.foot.add}
-          </button>
-          <button type="button" className="btn quiet small" onClick={asked.length > 0 ? discard : () => onLeave(true)}>
-            <Kbd>Esc</Kbd> {asked.length > 0 ? words.keys.foot.discard : words.keys.foot.leave}
-          </button>
-        </span>
-      </div>
-    </div>
+    <Suspense fallback={closed}>
+      <AddField {...props} title={title} onTitle={setTitle} onLeave={leave} />
+    </Suspense>
   )
 }
-
-/** What is being added, and what waits for an answer: a pasted list, or tasks that the server did not create. */
-function useAdding(project: string, values: AddValues, mayHide: boolean, above: number) {
-  const field = useRef<HTMLTextAreaElement>(null)
-  const [asked, setAsked] = useState<readonly Batch[]>([])
-  const [said, setSaid] = useState('')
-  const mutate = useAddTasks(project, values, {
-    onAdded: (keys) => setSaid(words.added(keys, mayHide)),
-    onFailed: (batch, error) => {
-      setAsked((before) => [...before, batch])
-      setSaid(words.notAdded(batch.titles.length, error.message))
-    },
-  })
-  useFocusInView(field, above)
-  const ask = (batches: readonly Batch[]) => {
-    setAsked(batches)
-    setSaid(words.addList(batches.reduce((n, { titles }) => n + titles.length, 0)))
-  }
-  const discard = () => add([])
-  const add = (batches: readonly Batch[]) => {
-    setAsked([])
-    setSaid('')
-    for (const batch of batches) mutate(batch)
-  }
-  return { field, asked, said, ask, add, discard }
-}
-
-/** The field has the focus, and stays in view while tasks are added above it. */
-function useFocusInView(field: RefObject<HTMLTextAreaElement | null>, above: number): void {
-  useEffect(() => {
-    field.current?.focus({ preventScroll: true })
-  }, [field])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each added task moves the field
-  useEffect(() => {
-    // Some browsers return a promise.
-    void field.current?.parentElement?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
-  }, [field, above])
-}
-
-/** The lines of a pasted list, without bullets, numbers and boxes. */
-const linesOf = (text: string): string[] =>
-  text
-    .split('\n')
-    .map((line) => line.replace(/^\s*(?:[-*•]\s+|\d+[.)]\s+)?(?:\[[ x]\]\s+)?/i, '').trim())
-    .filter(Boolean)

@@ -4,8 +4,8 @@ import type { TaskCreate } from '../../../../features/tasks/schema.ts'
 import { changes, newIdempotencyKey, ok, tasks, writeOptions } from '../../../api.ts'
 import { recordWrittenVersion } from '../../../live/written-versions.ts'
 import { statusNames } from '../../../words.ts'
-import { words } from '../words.ts'
 import type { AddValues } from './values.ts'
+import { words } from './words.ts'
 
 /** The server creates so many in one call. */
 const MOST_AT_ONCE = 50

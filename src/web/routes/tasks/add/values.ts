@@ -1,8 +1,8 @@
-/** The values of a task that is added at the end of a column or a group: those of the group and of the filters. */
+/** Where a task can be added at the end of a column or a group, and which values it gets there. */
 import type { TaskGroup } from '../../../../features/tasks/lists/list-schema.ts'
 import type { TaskCreate } from '../../../../features/tasks/schema.ts'
 import type { Priority, Status } from '../../../../records/task-states.ts'
-import { parseFilter, type TaskGrouping, type TaskSearch } from '../search.ts'
+import type { TaskGrouping, TaskSearch } from '../search.ts'
 
 const addableStates = ['backlog', 'todo', 'in_progress', 'in_review'] as const satisfies readonly Status[]
 type AddableStatus = (typeof addableStates)[number]
@@ -25,27 +25,15 @@ export function groupValues({ value }: TaskGroup, by: TaskGrouping): AddValues |
   return by === 'label' ? { labels: [value] } : undefined
 }
 
-/** The value of a filter that names exactly one. */
-function onlyValue(list: string | undefined): string | undefined {
-  const { values, isNot } = parseFilter(list)
-  return list !== undefined && !isNot && values.length === 1 ? values[0] : undefined
+export interface AddProps {
+  /** The name of the column or group. */
+  name: string
+  /** The id or slug of the project. */
+  project: string
+  /** What a task gets from the column or group. */
+  values: AddValues
+  /** The filters give it their values, too. */
+  search: TaskSearch
+  /** How many tasks are above: the field stays in view when one is added. */
+  above: number
 }
-
-/** Returns the values of the group, and those that the filters name. */
-export function addedValues(group: AddValues, search: TaskSearch): AddValues {
-  const [label, assignee] = [onlyValue(search.label), onlyValue(search.assignee)]
-  const priority = onlyValue(search.priority) as Priority | undefined
-  const status = onlyValue(search.status) ?? null
-  return {
-    ...(isAddable(status) && { status }),
-    ...(priority && { priority }),
-    ...(assignee && assignee !== 'none' && { assignee }),
-    ...group,
-    labels: [...new Set([...(group.labels ?? []), ...(label ? [label] : [])])],
-  }
-}
-
-/** Whether the filters ask for more than the values of an added task, so that they may hide it. */
-export const mayHideAdded = ({ q, epic, holder, leased, dueBefore, dueAfter, label, assignee, priority }: TaskSearch) =>
-  [q, epic, holder, leased, dueBefore, dueAfter].some((value) => value !== undefined && value !== false) ||
-  [label, assignee, priority].some((list) => list !== undefined && onlyValue(list) === undefined)

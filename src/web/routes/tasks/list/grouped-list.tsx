@@ -4,7 +4,7 @@ import { useCallback, useEffect, useMemo, useState } from 'react'
 import type { TaskGroup } from '../../../../features/tasks/lists/list-schema.ts'
 import { ProblemBox } from '../../../components/states.tsx'
 import { AddTasks } from '../add/add-tasks.tsx'
-import { addedValues, groupValues, mayHideAdded } from '../add/values.ts'
+import { groupValues } from '../add/values.ts'
 import { ALL_PROJECTS } from '../queries.ts'
 import { groupingOf, isUnfiltered, type TaskSearch } from '../search.ts'
 import { words } from '../words.ts'
@@ -89,7 +89,7 @@ function addTarget(group: TaskGroup, scope: string, search: TaskSearch) {
   const by = groupingOf(search)
   const values = groupValues(group, by)
   const project = by === 'project' ? group.value : scope === ALL_PROJECTS ? search.project : scope
-  return values && project ? { project, values: addedValues(values, search) } : undefined
+  return values && project ? { project, values } : undefined
 }
 
 const keepLine = ({ kept }: ReturnType<typeof useTaskRows>, key: string | undefined): void => {
@@ -109,7 +109,7 @@ function AddLine({ group, scope, search, onOpen }: AddLineProps) {
   if (!target) return null
   return (
     <div className="addline">
-      <AddTasks {...target} name={name} mayHide={mayHideAdded(search)} above={group.items.length} onOpen={onOpen} />
+      <AddTasks {...target} name={name} search={search} above={group.items.length} onOpen={onOpen} />
     </div>
   )
 }
