@@ -1,8 +1,8 @@
 /**
- * Compresses answers of the API for the dashboard. Only answers with an ETag: those are whole JSON texts of reads, never
- * streams, and no read returns a secret. Only requests that our own pages sent, which browsers mark: the length of a
- * compressed answer must not tell other sites about its content (BREACH). Programs on the same machine or network get
- * the plain text, which costs less CPU time.
+ * Compresses answers of the API for the dashboard. Only answers with an ETag: those are whole JSON texts of reads and
+ * never streams, and no read returns a secret. Only requests that our own pages sent, which browsers mark: the length
+ * of a compressed answer must not tell other sites about its content (BREACH). Programs on the same machine or network
+ * get the plain text, which costs less CPU time.
  */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'

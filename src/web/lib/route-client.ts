@@ -1,6 +1,5 @@
 /** Calls routes as Eden's `treaty` does, in a tenth of its size: `api.tasks({ id }).patch(body, { headers })`. */
 import type { treaty } from '@elysiajs/eden'
-import type { AnyElysia } from 'elysia'
 
 interface Options {
   query?: Record<string, unknown>
@@ -11,8 +10,11 @@ type Send = (path: string, init: RequestInit) => Promise<Response>
 
 const methods = new Set(['get', 'post', 'put', 'patch', 'delete'])
 
-/** Each property adds a part to the path, each call with an object its value; the call of a method sends the request. */
-export function createRouteClient<R extends AnyElysia>(send: Send, path: readonly string[] = []) {
+/** Each property adds a part to the path, and so does a call with an object; the call of a method sends the request. */
+export function createRouteClient<R extends Parameters<typeof treaty>[0] & object>(
+  send: Send,
+  path: readonly string[] = [],
+) {
   const client: unknown = new Proxy(() => undefined, {
     get: (_, part: string) => createRouteClient(send, [...path, part]),
     apply: (_, __, [first, second]: [unknown, Options | undefined]) => {
