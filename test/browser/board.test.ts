@@ -175,7 +175,7 @@ test('the menu of a card locks refused actions with their reason, and changes th
   await until(async () => (await call<{ priority: string }>(ada, 'GET', `/api/tasks/${key}-2`)).priority === 'high')
   await menu(1).click()
   await entry('Complete').click()
-  await ada.see(`${key}-1 is done`)
+  await ada.see(`${key}-1 completed`)
   await menu(2).click()
   await entry('Claim').click()
   await until(async () => (await call<Task>(ada, 'GET', `/api/tasks/${key}-2`)).status === 'in_progress')

@@ -8,7 +8,7 @@ import { call, isLive, newProject, newTask, signedIn } from './support.ts'
 /** Completing a task and undoing it. */
 const t = await sharedApp()
 
-test('a completion lists open criteria and subtasks first, and Ctrl+Z undoes it after a reload', async () => {
+test('a completion lists open criteria and sub-tasks first, and Ctrl+Z undoes it after a reload', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { slug } = await newProject(ada)
@@ -22,7 +22,7 @@ test('a completion lists open criteria and subtasks first, and Ctrl+Z undoes it 
   await ada.button('Complete').press('Enter')
   const popup = ada.page.getByRole('dialog', { name: `Complete ${made.key}` })
   await popup.getByText('2 of 2 criteria are open').waitFor()
-  await popup.getByText('1 of 1 subtasks is open').waitFor()
+  await popup.getByText('1 of 1 sub-tasks is open').waitFor()
   await popup.getByText(part.key).waitFor()
   await popup.getByText(`Completing unblocks ${waiting.key}. You can undo it for an hour.`).waitFor()
   expect(await axe(ada.page)).toEqual([])
@@ -64,10 +64,10 @@ test('Shift+C completes the task with the focus on a list and a board, or the on
   await ada.goto(`/projects/${slug}/tasks?view=list&group=none`)
   await task(plain).focus()
   await keyboard.press('Shift+C')
-  await ada.see(`${plain.key} is done`)
+  await ada.see(`${plain.key} completed`)
   expect(await statusOf(plain.key)).toBe('done')
   await keyboard.press('Control+z')
-  await ada.see(`Undone: ${plain.key} is done`)
+  await ada.see(`Undone: ${plain.key} completed`)
   expect(await statusOf(plain.key)).toBe('todo')
   await task(blocked).focus()
   await keyboard.press('Shift+C')
@@ -90,7 +90,7 @@ test('Shift+C completes the task with the focus on a list and a board, or the on
   await keyboard.press('Shift+C')
   await popup(held.key).getByRole('button', { name: 'Complete anyway' }).waitFor()
   await keyboard.press('Enter')
-  await ada.see(`${held.key} is done`)
+  await ada.see(`${held.key} completed`)
   expect(await statusOf(held.key)).toBe('done')
 
   for (const path of [`/projects/${slug}/tasks?open=${unmet.key}`, `/tasks/${unmet.key}`]) {

@@ -89,7 +89,7 @@ test('edits by keyboard wait offline, are sent once and in order when back, and 
   await keyboard.press('Enter')
   await ada.page.getByRole('textbox', { name: 'Write a comment' }).focus()
   await keyboard.type('Written above the clouds')
-  await ada.button('Comment').press('Enter')
+  await ada.button('Send').press('Enter')
   await ada.page.locator('.msg', { hasText: 'above the clouds' }).getByText('not sent yet').waitFor()
   expect(await unsent.count()).toBe(4)
   await ada.page.getByText(/^Offline since \d.* · Loaded at \d.* · 4 changes wait$/).waitFor()

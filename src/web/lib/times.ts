@@ -31,6 +31,12 @@ export function ago(instant: string, now = Date.now()): string {
 /** The result of `ago` in a sentence: "3 min ago", "just now". */
 export const agoLabel = (time: string): string => (time === JUST_NOW ? time : `${time} ago`)
 
+/** How long something has lasted: "a few seconds", "3 min". */
+export const lastingSince = (instant: string): string => {
+  const time = ago(instant)
+  return time === JUST_NOW ? 'a few seconds' : time
+}
+
 /** The last call of a worker is known to within 20 seconds, so it is not shown more exactly. */
 export const lastCallLabel = (instant: string, now = Date.now()): string =>
   now - Date.parse(instant) < 20 * SECOND ? JUST_NOW : ago(instant, now)

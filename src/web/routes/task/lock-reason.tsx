@@ -2,7 +2,7 @@
 import { Link } from '@tanstack/react-router'
 import type { Blockable, Blocker } from '../../../features/tasks/dependencies/blocker-schema.ts'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'
-import { ago } from '../../lib/times.ts'
+import { lastingSince } from '../../lib/times.ts'
 import { words } from './lock-words.ts'
 
 interface ReasonProps {
@@ -36,7 +36,7 @@ function BlockerLine({ blocker, onRemove }: { blocker: Blocker; onRemove: (() =>
     <>
       <p className="t12">
         <span className="warn b5">{words.waitsForTask(key)}</span>{' '}
-        <span className="soft">{words.blocker(blocker, blocker.heldSince && ago(blocker.heldSince))}</span>
+        <span className="soft">{words.blocker(blocker, blocker.heldSince && lastingSince(blocker.heldSince))}</span>
       </p>
       <div className="row tight wrap">
         <Link className="btn small" to="/tasks/$key" params={{ key }}>

@@ -3,7 +3,7 @@ import { Popover } from '@base-ui/react/popover'
 import { useRouteContext } from '@tanstack/react-router'
 import { type ReactElement, useRef } from 'react'
 import type { TaskComplete, TaskDetail } from '../../../../features/tasks/schema.ts'
-import { ago } from '../../../lib/times.ts'
+import { lastingSince } from '../../../lib/times.ts'
 import { words } from './complete-words.ts'
 import { isOpen, openItems } from './open-items.ts'
 
@@ -34,7 +34,7 @@ function Popup({ task, anchor, onComplete }: Completion & { anchor?: Element }) 
     <Popover.Portal>
       <Popover.Positioner sideOffset={6} align="end" className="over" {...(anchor && { anchor })}>
         <Popover.Popup className="pop completepop" aria-label={words.label(task.key)} initialFocus={anyway}>
-          {claim && <b className="b6">{words.heldBy(claim.holder.name, ago(claim.since))}</b>}
+          {claim && <b className="b6">{words.heldBy(claim.holder.name, lastingSince(claim.since))}</b>}
           {criteria.length > 0 && (
             <>
               <b className="b6">{words.openCriteria(criteria.length, task.acceptance.length)}</b>

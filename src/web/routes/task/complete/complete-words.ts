@@ -5,7 +5,7 @@ export const words = {
   label: (key: string) => `Complete ${key}`,
   heldBy: (name: string, time: string) => `${name} has held it for ${time}`,
   openCriteria: (open: number, all: number) => `${open} of ${all} criteria ${open === 1 ? 'is' : 'are'} open`,
-  openParts: (open: number, all: number) => `${open} of ${all} subtasks ${open === 1 ? 'is' : 'are'} open`,
+  openParts: (open: number, all: number) => `${open} of ${all} sub-tasks ${open === 1 ? 'is' : 'are'} open`,
   completing: (frees: readonly { key: string }[], holder: string | undefined) => {
     const parts = [
       frees.length > 0 && `unblocks ${list.format(frees.map(({ key }) => key))}`,
