@@ -4,11 +4,14 @@ import { changes, newIdempotencyKey, ok, writeOptions } from './api.ts'
 import { closeToast, toast } from './components/toasts.tsx'
 import { onRecordEvent } from './live/record-events.ts'
 import { isLive } from './live/state.ts'
+import { isUnreachable } from './problem.ts'
 import { words } from './words.ts'
 
 /** A change that ends sooner shows no progress. */
 const DELAY_MS = 150
 const POLL_MS = 400
+/** While events arrive, one request in so many polls finds the end of a change whose last event was missed. */
+const POLLS_SKIPPED = 25
 /** Progress is announced to screen readers after each quarter. */
 const QUARTERS = 4
 
@@ -64,15 +67,19 @@ export async function followChange(id: string, onProgress: (now: Counts) => void
     onProgress({ done, refused, restored })
     if (state !== 'running' && state !== 'undoing') wake()
   })
-  const timer = setInterval(() => void (isLive() || wake()), POLL_MS)
+  let polls = 0
+  const timer = setInterval(() => void (isLive() && ++polls % POLLS_SKIPPED > 0 ? undefined : wake()), POLL_MS)
   try {
     for (;;) {
       const news = new Promise<void>((resolve) => {
         wake = resolve
       })
-      const now = await ok(changes.changes({ id }).get())
-      onProgress(now)
-      if (!now.running) return now
+      const now = await ok(changes.changes({ id }).get()).catch((error: unknown) => {
+        // The server goes on with the change meanwhile.
+        if (!isUnreachable(error)) throw error
+      })
+      if (now) onProgress(now)
+      if (now && !now.running) return now
       await news
     }
   } finally {

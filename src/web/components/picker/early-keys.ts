@@ -13,7 +13,9 @@ export function EarlyKeyField({ keys, onClose }: { keys: EarlyKeys; onClose(): v
   useEffect(() => {
     const keep = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
-      const { key } = event
+      const { key, target } = event
+      // The reader has gone on to write somewhere.
+      if (target instanceof HTMLElement && target.matches('input, textarea, [contenteditable]')) return onClose()
       if (key === 'Escape') onClose()
       else if (key === 'Enter') keys.enter = true
       else if (key === 'Backspace') keys.text = keys.text.slice(0, -1)
@@ -23,7 +25,11 @@ export function EarlyKeyField({ keys, onClose }: { keys: EarlyKeys; onClose(): v
       event.stopImmediatePropagation()
     }
     window.addEventListener('keydown', keep, true)
-    return () => window.removeEventListener('keydown', keep, true)
+    window.addEventListener('pointerdown', onClose)
+    return () => {
+      window.removeEventListener('keydown', keep, true)
+      window.removeEventListener('pointerdown', onClose)
+    }
   }, [keys, onClose])
   return null
 }

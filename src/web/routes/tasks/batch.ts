@@ -125,7 +125,7 @@ async function changeListed(batch: Batch, announce: Announce): Promise<BatchOutc
       progress.advance(from + some.length)
     } catch (error) {
       const rest = batch.items.slice(from)
-      if (waitAfter(error, (code, attempt) => code.editTasks(editOf(batch, rest), attempt))) {
+      if (letWait(error, batch, rest)) {
         for (const { id } of rest) waiting.add(id)
         break
       }
@@ -139,6 +139,15 @@ async function changeListed(batch: Batch, announce: Announce): Promise<BatchOutc
   const done = changed.size
   const title = describeBatch(batch, changed, done, isStopped)
   return { changed, waiting, done, title, ...outcome, ...(changeId !== undefined && { changeId }) }
+}
+
+/** Lets the rest of a batch wait for the connection. Returns false if such a change must not wait, or too many do. */
+function letWait(error: unknown, batch: Batch, rest: readonly TaskItem[]): boolean {
+  try {
+    return waitAfter(error, (code, attempt) => code.editTasks(editOf(batch, rest), attempt))
+  } catch {
+    return false
+  }
 }
 
 const editOf = ({ change, said }: Batch, items: readonly TaskItem[]) => ({ tasks: items, patch: change, said })

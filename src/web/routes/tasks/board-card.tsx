@@ -18,7 +18,7 @@ import {
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { CardBody } from './card.tsx'
 import type { CardStep } from './moves.ts'
-import { opensTab } from './opens-tab.ts'
+import { opensTab, taskHref } from './task-link.ts'
 import { words } from './words.ts'
 
 const arrows: Record<string, CardStep> = { ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right' }
@@ -115,7 +115,7 @@ const CardContent = memo(function Inside({ task, chosen, moving, may, focused, o
       {/* biome-ignore lint/a11y/useAnchorContent: the label names the task, and the text of the card follows */}
       <a
         ref={cover}
-        href={`/tasks/${task.key}`}
+        href={taskHref(task.key)}
         className="cover"
         // The card is dragged, not its address.
         draggable={false}

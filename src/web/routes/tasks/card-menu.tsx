@@ -1,16 +1,16 @@
 /** The menu of a card, where there is no keyboard: what is refused now is listed with its reason. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useRouteContext } from '@tanstack/react-router'
 import type { TaskDetail, TaskItem } from '../../../features/tasks/schema.ts'
 import { isClosed } from '../../../records/task-states.ts'
-import { ok, okUndoable, tasks, writeOptions } from '../../api.ts'
+import { ok, tasks, writeOptions } from '../../api.ts'
 import { isLocked } from '../../components/locked-button.tsx'
 import { Menu, type MenuEntry } from '../../components/menu.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useIsAway } from '../../live/state.ts'
-import { recordWrittenVersion } from '../../live/written-versions.ts'
-import { offerUndo } from '../../undo.ts'
 import { words as common } from '../../words.ts'
-import { taskQuery } from '../task/queries.ts'
+import { isFinished } from '../task/complete/open-items.ts'
+import { completeTask, taskQuery } from '../task/queries.ts'
 import { words as taskWords } from '../task/words.ts'
 import type { PickerField } from './pickers/field.ts'
 import { words as pickerWords } from './pickers/words.ts'
@@ -32,10 +32,11 @@ interface Props {
 export default function CardMenu({ task, anchor, onClose, onField, onOpen }: Props) {
   const detail = useQuery(taskQuery(task.key)).data
   const isAway = useIsAway()
+  const { me } = useRouteContext({ from: '/inside' })
   const { mutate } = useAct(task)
   const choose = (value: string) => {
-    if (value === 'open' || (value === 'complete' && detail && asksFirst(detail))) return onOpen()
-    if (value === 'claim' || value === 'complete') return mutate(value)
+    if (value === 'open' || (value === 'complete' && detail && !isFinished(detail, me.id))) return onOpen()
+    if (detail && (value === 'claim' || value === 'complete')) return mutate({ act: value, detail })
     // The menu gives the focus back first.
     setTimeout(() => onField(value as PickerField), 50)
   }
@@ -66,19 +67,13 @@ function actEntries({ status, lease, can }: TaskDetail, isAway: boolean): MenuEn
     })
 }
 
-/** Whether open criteria or subtasks are listed before the task is completed. */
-const asksFirst = ({ acceptance, subtasks }: TaskDetail): boolean =>
-  acceptance.some(({ done }) => !done) || subtasks.some(({ status }) => !isClosed(status))
-
 function useAct({ id, key, projectId }: TaskItem) {
   const cache = useQueryClient()
   const one = tasks.tasks({ id })
   return useMutation({
-    mutationFn: async (act: Act) => {
-      if (act === 'claim') return void (await ok(one.claim.post({}, writeOptions())))
-      const { data, changeId } = await okUndoable(one.complete.post({}, writeOptions()))
-      recordWrittenVersion(id, data.version)
-      offerUndo(taskWords.completed(key), changeId, { id, version: data.version })
+    mutationFn: async ({ act, detail }: { act: Act; detail: TaskDetail }) => {
+      if (act === 'claim') await ok(one.claim.post({}, writeOptions()))
+      else await completeTask(cache, detail, {})
     },
     onError: (error) => toast({ title: words.nothingChanged, text: error.message, bad: true }),
     onSettled: () =>

@@ -1,6 +1,7 @@
 /** The field for new tasks: Enter adds one and stays, Escape leaves, a pasted list asks first. */
 import { type ClipboardEvent, type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react'
 import { Kbd } from '../../../components/status-bar.tsx'
+import { toast } from '../../../components/toasts.tsx'
 import { addedValues, mayHideAdded } from './filter-values.ts'
 import { type Batch, toBatches, useAddTasks } from './queries.ts'
 import type { AddProps, AddValues } from './values.ts'
@@ -81,8 +82,11 @@ function useAdding(project: string, values: AddValues, mayHide: boolean, above: 
   const mutate = useAddTasks(project, values, {
     onAdded: (keys) => setSaid(words.added(keys, mayHide)),
     onFailed: (batch, error) => {
+      const title = words.notAdded(batch.titles.length, error.message)
+      // The field may be gone by now, and the titles with it.
+      if (!field.current) return toast({ title, text: batch.titles.join(', '), bad: true })
       setAsked((before) => [...before, batch])
-      setSaid(words.notAdded(batch.titles.length, error.message))
+      setSaid(title)
     },
   })
   useFocusInView(field, above)

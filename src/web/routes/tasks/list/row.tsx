@@ -10,9 +10,9 @@ import { NotSent } from '../../../waiting/waiting-edits.tsx'
 import { words as common, priorityNames, statusNames } from '../../../words.ts'
 import { DueDate, LabelTag } from '../card.tsx'
 import { TaskFlags, TaskFrees, TaskParts, TaskWaits } from '../flags.tsx'
-import { opensTab } from '../opens-tab.ts'
 import type { TaskColumn } from '../search.ts'
 import type { TaskSelection } from '../selection.ts'
+import { opensTab, taskHref } from '../task-link.ts'
 import { words } from '../words.ts'
 
 interface RowProps {
@@ -43,7 +43,7 @@ export const TaskRow = memo(function TaskRow({ task, open, chosen, may, selectio
         </button>
       )}
       <a
-        href={`/tasks/${task.key}`}
+        href={taskHref(task.key)}
         className="rowlink"
         data-task={task.id}
         aria-current={open || undefined}
