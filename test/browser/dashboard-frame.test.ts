@@ -284,8 +284,9 @@ test('a page makes few requests and loads few bytes', async () => {
     await ada.page.waitForLoadState('networkidle')
     const called = ada.asked.filter(({ pathname }) => pathname.startsWith('/api/'))
     expect({ path, calls: called.length <= 8 || called.map(String) }).toEqual({ path, calls: true })
+    // The picker of a task and the code for edits that wait are loaded ahead.
     const files = ada.asked.filter(({ pathname }) => /^\/(web|fonts|assets)\//.test(pathname))
-    expect({ path, files: files.length <= 12 || files.map(String) }).toEqual({ path, files: true })
+    expect({ path, files: files.length <= 14 || files.map(String) }).toEqual({ path, files: true })
   }
   await ada.leave()
 }, 300_000)
