@@ -191,6 +191,32 @@ describe('changing several tasks', () => {
     expect([await blockers(second.key), await blockers(third.key)]).toEqual([[first.key], [second.key]])
   })
 
+  test('counts a blocker of the batch also for a closed task that waits for it', async () => {
+    const { ada, make } = await world()
+    interface Changed {
+      items: { task?: { status: string }; problem?: { code: string } }[]
+    }
+    const send = async (which: { id: string }[], status: string) => {
+      const input = { tasks: which.map(({ id }) => ({ id })), change: { status } }
+      const { body } = await ada.fetch<Changed>('POST', '/api/tasks/batch', input)
+      return body.items.map(({ task, problem }) => problem?.code ?? task?.status)
+    }
+    const pair = async () => {
+      const first = await make('first')
+      return [first, await make('second', { blockedBy: [first.key] })] as const
+    }
+    const [a, c] = await pair()
+    expect(await send([a, c], 'done')).toEqual(['done', 'done'])
+    expect(await send([a, c], 'in_progress')).toEqual(['in_progress', 'conflict.blocked'])
+    expect(await send([a], 'done')).toEqual(['done'])
+    expect(await send([c, a], 'in_progress')).toEqual(['in_progress', 'in_progress'])
+    const [b, d] = await pair()
+    expect(await send([d], 'cancelled')).toEqual(['cancelled'])
+    expect(await send([d, b], 'done')).toEqual(['conflict.blocked', 'done'])
+    expect(await send([b], 'todo')).toEqual(['todo'])
+    expect(await send([b, d], 'done')).toEqual(['done', 'done'])
+  })
+
   test('adds and removes blockers, and keeps the others', async () => {
     const { ada, make } = await world()
     const [first, second, third] = [await make('first'), await make('second'), await make('third')]

@@ -1,18 +1,17 @@
-import { eq } from 'drizzle-orm'
+import { eq, type SQL, sql } from 'drizzle-orm'
 import { attempt, type Ctx, flow, write } from '../../../action.ts'
 import { rightsOf } from '../../../auth/rights.ts'
 import { anyOf, idList } from '../../../db/columns.ts'
 import { and } from '../../../db/conditions.ts'
 import { AppError } from '../../../errors.ts'
 import { isId } from '../../../records/reference.ts'
-import { isClosed } from '../../../records/task-states.ts'
 import { currentUserOrAgent } from '../../agents/users-and-agents.ts'
 import { projects } from '../../projects/table.ts'
 import { lockNeighbours } from '../dependencies/neighbours.ts'
 import { taskWriteRule } from '../refusals.ts'
 import { foundColumns, toFound, visibleTo } from '../rows.ts'
 import { type KnownTask, update } from '../service.ts'
-import { tasks as taskTable } from '../table.ts'
+import { taskDependencies, tasks as taskTable } from '../table.ts'
 import type { ChangedMany, ChangeMany } from './many-schema.ts'
 import { type BatchNotices, mergeNotices, sendNotices } from './notices.ts'
 
@@ -67,9 +66,15 @@ const notifyBatch = write(
   { bookkeeping: true },
 )
 
+/** A task that the batch read before its turn. */
+interface TaskAhead extends KnownTask {
+  /** It waits for another task of the batch, open or closed, or another one waits for it. */
+  isTied: boolean
+}
+
 /** Changes the tasks one after the other in the caller's transaction. A refused change is undone alone. */
 export async function changeEach(ctx: Ctx, { tasks, change }: ChangeMany): Promise<StepResult> {
-  const found = readsAhead(change) ? await findAll(ctx, tasks, change) : new Map<string, KnownTask>()
+  const found = readsAhead(change) ? await findAll(ctx, tasks, change) : new Map<string, TaskAhead>()
   const items: BatchResult[] = []
   const notices: BatchNotices = {}
   for (const { id, ifMatch } of tasks) {
@@ -85,7 +90,7 @@ export async function changeEach(ctx: Ctx, { tasks, change }: ChangeMany): Promi
     items.push(
       await changeIt().then(({ freed: _, blocked: __, openCriteria: ___, ...task }) => ({ id, task }), refusalOf(id)),
     )
-    if (change.status) forgetWaiting(found, known)
+    if (change.status) forgetTied(found, known)
   }
   return { items, notices }
 }
@@ -94,12 +99,10 @@ export async function changeEach(ctx: Ctx, { tasks, change }: ChangeMany): Promi
 const readsAhead = ({ parentId, status, addBlockedBy, removeBlockedBy }: ChangeMany['change']): boolean =>
   parentId === undefined && !(status && (addBlockedBy ?? removeBlockedBy))
 
-/** Forgets the tasks that wait for this one, which may be open or closed now: they are read again at their turn. */
-function forgetWaiting(found: Map<string, KnownTask>, known: KnownTask | undefined): void {
-  if (known?.locked?.openWaiters === 0) return
-  // A task does not name the closed tasks that it waits for.
-  if (!known || isClosed(known.task.status)) found.clear()
-  else for (const [id, { task }] of found) if (task.blockedBy.includes(known.task.key)) found.delete(id)
+/** Forgets the tasks that wait for another one of the batch or are waited for: they are read again at their turn. */
+function forgetTied(found: Map<string, TaskAhead>, known: TaskAhead | undefined): void {
+  if (!known) found.clear()
+  else if (known.isTied) for (const [id, { isTied }] of found) if (isTied) found.delete(id)
 }
 
 const isVersionMismatch = (error: unknown): boolean => error instanceof AppError && error.code === 'version_mismatch'
@@ -114,19 +117,29 @@ async function findAll(ctx: Ctx, tasks: ChangeMany['tasks'], { status }: ChangeM
   const isNamed = anyOf(taskTable.id, idList(ids))
   if (status) await lockNeighbours(ctx, and(isNamed, anyOf(taskTable.organizationId, rights.reach)))
   const rows = await ctx.db
-    .select({ ...foundColumns(rights), openWaiters: taskTable.openWaiters })
+    .select({
+      ...foundColumns(rights),
+      openWaiters: taskTable.openWaiters,
+      isTied: status ? isTiedTo(ids) : sql<boolean>`false`,
+    })
     .from(taskTable)
     .innerJoin(projects, eq(projects.id, taskTable.projectId))
     .where(and(isNamed, visibleTo(rights)))
   // A task that is named twice has another version at its second turn.
   const once = rows.filter(({ task }) => ids.indexOf(task.id) === ids.lastIndexOf(task.id))
   return new Map(
-    once.map(({ openWaiters, ...row }): [string, KnownTask] => [
+    once.map(({ openWaiters, isTied, ...row }): [string, TaskAhead] => [
       row.task.id,
-      { ...toFound(row, ctx.now), ...(status && { locked: { openWaiters } }) },
+      { ...toFound(row, ctx.now), isTied, ...(status && { locked: { openWaiters } }) },
     ]),
   )
 }
+
+/** SQL condition: the task waits for one of these, or one of these waits for it. */
+const isTiedTo = (ids: readonly string[]): SQL<boolean> =>
+  sql<boolean>`exists (select from ${taskDependencies} d where d.kind = 'blocks'
+    and ((d.task_id = ${taskTable.id} and d.blocked_by_id = any(${idList(ids)}::uuid[]))
+      or (d.blocked_by_id = ${taskTable.id} and d.task_id = any(${idList(ids)}::uuid[]))))`
 
 /** Returns why a task was not changed; throws if the server failed. */
 const refusalOf =
