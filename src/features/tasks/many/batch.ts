@@ -95,9 +95,12 @@ export async function changeEach(ctx: Ctx, { tasks, change }: ChangeMany): Promi
   return { items, notices }
 }
 
-/** A change of the parent, or of state and blockers together, may change other tasks of the batch in many ways. */
-const readsAhead = ({ parentId, status, addBlockedBy, removeBlockedBy }: ChangeMany['change']): boolean =>
-  parentId === undefined && !(status && (addBlockedBy ?? removeBlockedBy))
+/**
+ * A change of the parent, or of state and blockers together, may change other tasks of the batch in many ways. A change
+ * to a story locks the project, which must be locked before the tasks.
+ */
+const readsAhead = ({ parentId, storyId, status, addBlockedBy, removeBlockedBy }: ChangeMany['change']): boolean =>
+  parentId === undefined && !(status && (storyId ?? addBlockedBy ?? removeBlockedBy))
 
 /** Forgets the tasks that wait for another one of the batch or are waited for: they are read again at their turn. */
 function forgetTied(found: Map<string, TaskAhead>, known: TaskAhead | undefined): void {
