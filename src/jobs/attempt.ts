@@ -66,17 +66,27 @@ export async function runAttempt<A>(
 const isFinal = ({ retries = 10 }: AnyJob, { attempt }: ClaimedJob, error: unknown): boolean =>
   error !== leaseLost && error !== serverStopped && attempt > retries
 
-/** Returns false if the feature could not handle it: the job stays claimed until its lease ends, and is run again. */
+/**
+ * Repeats it a few times while it throws. The job is put aside even so: while it is held, a job that runs alone would
+ * keep the others waiting. Returns false if the server stops: the job is held until its lease ends, and is run again.
+ */
 async function reportFailed<A>(around: AttemptContext<A>, definition: Scheduled<A>, job: ClaimedJob): Promise<boolean> {
-  try {
-    await definition.onFailed?.(around.app, job.data)
-    return true
-  } catch (error) {
-    around.log.warn('the failure of a job was not handled; the job will run again', {
-      ...jobFacts(definition, job),
-      error,
-    })
-    return false
+  const facts = jobFacts(definition, job)
+  for (let wait = 250; ; wait *= 4) {
+    try {
+      await definition.onFailed?.(around.app, job.data)
+      return true
+    } catch (error) {
+      if (around.stopping()) {
+        around.log.warn('the failure of a job was not handled; the job will run again', { ...facts, error })
+        return false
+      }
+      if (wait > 4000) {
+        around.log.error('the failure of a job was not handled', { ...facts, error })
+        return true
+      }
+      await Bun.sleep(wait)
+    }
   }
 }
 

@@ -24,8 +24,8 @@ export interface JobDefinition<A, D = Record<string, unknown>> {
   /** Attempts after the first. Default: 10, with waits doubling from 5 s up to an hour. */
   retries?: number
   /**
-   * Called when the last attempt has failed, before the job is put aside. It runs at least once: again if it throws, or
-   * after a crash.
+   * Called when the last attempt has failed, before the job is put aside. It runs at least once: again after a crash,
+   * and a few times if it throws.
    */
   onFailed?(app: A, data: D): Promise<void>
   /** Cron expression in UTC. Runs once across instances. After downtime, one run replaces all missed ones. */

@@ -223,13 +223,18 @@ describe('a failing job', () => {
     const jobs = make([failing(Number.POSITIVE_INFINITY, { retries: 1, onFailed })])
     await jobs.start(app)
     await enqueue(jobs, [{ name: 'a', data: { id: 7 } }])
-    await jobs.said.until('the failure of a job was not handled; the job will run again')
-    expect(jobs.said.count('job failed permanently')).toBe(0)
-    // Its lease ends.
-    await driver.exec('update jobs set run_at = now()')
-    jobs.wake([])
     await jobs.said.until('job failed permanently')
     expect(reported).toEqual([{ id: 7 }, { id: 7 }])
+    expect(await jobs.status()).toEqual({ ...none, failed: 1 })
+  })
+
+  test('is dead even if its failure cannot be handled, so that others can run', async () => {
+    const onFailed = () => Promise.reject(new Error('never'))
+    const jobs = make([failing(Number.POSITIVE_INFINITY, { retries: 0, alone: true, onFailed })])
+    await jobs.start(app)
+    await enqueue(jobs, [{ name: 'a', data: {} }])
+    expect(await jobs.said.until('the failure of a job was not handled')).toMatchObject({ error: new Error('never') })
+    await jobs.said.until('job failed permanently')
     expect(await jobs.status()).toEqual({ ...none, failed: 1 })
   })
 
