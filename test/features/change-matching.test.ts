@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { and, eq } from 'drizzle-orm'
 import type { Problem } from '../../src/errors.ts'
 import type { ChangeProgress, Undone } from '../../src/features/changes/schema.ts'
+import { changes } from '../../src/features/changes/table.ts'
 import type { LiveEvents } from '../../src/features/hub/schema.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
@@ -9,7 +10,7 @@ import type { CreatedMany } from '../../src/features/tasks/many/many-schema.ts'
 import type { Task } from '../../src/features/tasks/schema.ts'
 import { purgeExpired } from '../../src/features/upkeep/service.ts'
 import { jobs } from '../../src/jobs/table.ts'
-import { apiKey, call, type Person, person, systemCtx, type TestApp } from '../support/app.ts'
+import { apiKey, call, member, type Person, person, systemCtx, type TestApp } from '../support/app.ts'
 import { ownApp } from './support.ts'
 import { newProject, newTask, newTeam, startOn, type Team } from './tasks-support.ts'
 
@@ -135,6 +136,17 @@ describe('POST /api/tasks/batch with where', () => {
     const mine = await begin(team.member, { where, expect: 30, change: { assignee: team.member.userId } })
     await runJobs(mine.body.id)
     expect(await notices()).toHaveLength(before + 1)
+  })
+
+  test('ends although a person to notify was deleted meanwhile', async () => {
+    const project = await projectWith(30)
+    const gone = await member(t, team.owner, 'member')
+    const change = { assignee: gone.userId }
+    const { body } = await begin(team.member, { where: { projectId: project.id }, expect: 30, change })
+    await runJobs(body.id, 1)
+    await t.app.driver.query('delete from users where id = $1', [gone.userId])
+    await runJobs(body.id)
+    expect(await progress(team.member, body.id)).toMatchObject({ state: 'done', done: 25, refused: 5 })
   })
 
   test('is refused without a filter, a number or a field, and with a list of tasks beside it', async () => {
@@ -264,7 +276,12 @@ describe('a change of many tasks', () => {
     const [first, ...others] = running.map((answer) => answer.body.id) as [string, ...string[]]
     await runJobs(first, 1)
     const job = t.app.features.flatMap((feature) => feature.jobs ?? []).find(({ name }) => name === 'changes.run')
+    // The notifications may be what failed: they are not sent.
+    const about = { id: first, key: 'A-1', title: 'A' }
+    const notices = { [team.other.userId]: { assigned: 1, freed: 0, first: about } }
+    await t.app.db.update(changes).set({ notices }).where(eq(changes.id, first))
     await job?.onFailed?.(t.app, { id: first })
+    expect(await t.app.db.$count(notifications, eq(notifications.title, 'A-1 was assigned to you'))).toBe(0)
     expect(await progress(team.member, first)).toMatchObject({
       state: 'stopped',
       running: false,

@@ -128,9 +128,9 @@ async function storeStep(
   ctx: Ctx,
   id: string,
   before: number,
-  row: LockedChange & { stoppedBecause?: string },
+  row: LockedChange & { stoppedBecause?: string; isSilent?: boolean },
 ): Promise<void> {
-  const { userId, state, label, request, done, refused, problems, notices, total, stoppedBecause } = row
+  const { userId, state, label, request, done, refused, problems, notices, total, stoppedBecause, isSilent } = row
   const hasEnded = state !== 'running'
   await ctx.db
     .update(changes)
@@ -146,30 +146,38 @@ async function storeStep(
     })
     .where(eq(changes.id, id))
   emitProgress(ctx, { id, userId, state, total, done, refused }, done + refused, before)
-  if (hasEnded && notices && request) await sendNotices(ctx, notices, { name: request.name, id: userId })
+  if (hasEnded && !isSilent && notices && request) await sendNotices(ctx, notices, { name: request.name, id: userId })
+}
+
+interface Stop {
+  id: string
+  reason: string
+  /** Sends no notifications: they may be what failed. */
+  isSilent?: boolean
 }
 
 /** Ends a running change before its end. A step that has begun is completed first. */
-async function stopAt(ctx: Ctx, id: string, reason: string): Promise<void> {
+async function stopAt(ctx: Ctx, { id, reason, isSilent = false }: Stop): Promise<void> {
   const row = await lockChange(ctx, id)
   if (row?.state !== 'running') return
-  await storeStep(ctx, id, -1, { ...row, state: 'stopped' as ChangeState, stoppedBecause: reason })
+  await storeStep(ctx, id, -1, { ...row, state: 'stopped' as ChangeState, stoppedBecause: reason, isSilent })
 }
 
-const endChange = write(
-  'changes.end',
-  machine,
-  (ctx, { id, reason }: { id: string; reason: string }): Promise<void> => stopAt(ctx, id, reason),
-  { bookkeeping: true },
-)
+const endChange = write('changes.end', machine, (ctx, stop: Stop): Promise<void> => stopAt(ctx, stop), {
+  bookkeeping: true,
+})
 
 /** Ends a change whose job failed too often, so that the person can start others. */
 export const endFailedChange = (app: App, id: string): Promise<void> =>
-  endChange(contextOf(app, system), { id, reason: 'The server failed several times. The other tasks did not change.' })
+  endChange(contextOf(app, system), {
+    id,
+    reason: 'The server failed several times. The other tasks did not change.',
+    isSilent: true,
+  })
 
 export const stopChange = write(
   'changes.stopRunning',
   taskWriteRule,
-  (ctx, { id }: { id: string }): Promise<void> => stopAt(ctx, id, 'You stopped it.'),
+  (ctx, { id }: { id: string }): Promise<void> => stopAt(ctx, { id, reason: 'You stopped it.' }),
   { bookkeeping: true },
 )

@@ -11,7 +11,10 @@ interface Delivery {
   mail: 'now' | 'daily' | null
 }
 
-/** Adds to each notification what its reader has chosen for its reason, and enqueues the mails to send at once. */
+/**
+ * Adds to each notification what its reader has chosen for its reason, and enqueues the mails to send at once. Leaves
+ * out those for users who no longer exist.
+ */
 export async function withDelivery<N extends { userId: string; reason: string }>(
   ctx: Ctx,
   notices: readonly N[],
@@ -21,7 +24,8 @@ export async function withDelivery<N extends { userId: string; reason: string }>
     .from(users)
     .where(anyOf(users.id, idList([...new Set(notices.map(({ userId }) => userId))])))
   const chosen = new Map(rows.map(({ id, preferences }) => [id, preferences.notifications]))
-  const delivered = notices.map((notice) => {
+  const existing = notices.filter(({ userId }) => chosen.has(userId))
+  const delivered = existing.map((notice) => {
     const { inbox, mail } = ruleFor(chosen.get(notice.userId), notice.reason)
     // Without a mail server, pending mails would only pile up.
     return { ...notice, inbox, mail: mail === 'off' || !ctx.app.config.SMTP_URL ? null : mail }

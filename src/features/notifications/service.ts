@@ -44,6 +44,7 @@ export async function notify(ctx: Ctx, ...notices: Notice[]): Promise<void> {
     notices.flatMap(({ link, about }) => (link === undefined && about ? [about] : [])),
   )
   const delivered = await withDelivery(ctx, notices)
+  if (delivered.length === 0) return
   const rows = delivered.map(({ about, from = causeOf(ctx), ...notice }) => ({
     id: newId(),
     type: 'info' as const,
