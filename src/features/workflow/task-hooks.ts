@@ -31,23 +31,27 @@ export const featuresOfTask = taskParts.handle(async (ctx, { task }) => {
   return { features: await select(ctx.db, { taskId, projectId, ...rightsOf(ctx.actor) }) }
 })
 
-/** SQL condition: the last review of the feature requested changes, and no evidence was submitted since. */
-const isReviewUnanswered = sql`exists (select from ${featureReviews} r
-  where r.feature_id = ${features.id} and r.verdict = 'changes_requested'
-    and not exists (select from ${featureReviews} l where l.feature_id = r.feature_id and l.id > r.id)
+/**
+ * SQL condition: the last review of the feature requested changes, and no evidence was submitted since. As a scalar, like
+ * the next one, because for `exists` the planner may read the reviews and the evidence of all features.
+ */
+const isReviewUnanswered = sql`coalesce((select r.verdict = 'changes_requested'
     and not exists (select from ${featureEvidence} e
-      where e.feature_id = r.feature_id and e.id > r.id and e.reopened_at is null))`
+      where e.feature_id = ${features.id} and e.id > r.id and e.reopened_at is null)
+  from ${featureReviews} r where r.feature_id = ${features.id} order by r.created_at desc, r.id desc limit 1), false)`
 
 /** SQL condition: evidence of the feature was found to be missing, and none took its place. */
-const isEvidenceMissing = sql`exists (select from ${featureEvidence} e
+const isEvidenceMissing = sql`coalesce((select true from ${featureEvidence} e
   where e.feature_id = ${features.id} and e.level = 'missing'
     and not exists (select from ${featureEvidence} l
-      where l.feature_id = e.feature_id and l.gate = e.gate and l.id > e.id and l.reopened_at is null))`
+      where l.feature_id = ${features.id} and l.gate = e.gate and l.id > e.id and l.reopened_at is null)
+  limit 1), false)`
 
 /** The tasks of features whose review or evidence asks for changes. */
 export const flagChangesAsked = flaggedTasks.handle(async (ctx, { tasks }) => {
-  if (!mayRead(ctx, 'feature')) return { flag: 'changes_asked', ids: [] }
+  if (tasks.length === 0 || !mayRead(ctx, 'feature')) return { flag: 'changes_asked', ids: [] }
   const projectIds = idList([...new Set(tasks.map(({ projectId }) => projectId))])
+  const taskIds = idList(tasks.map(({ id }) => id))
   const rows = await ctx.db
     .select({ taskIds: features.taskIds })
     .from(features)
@@ -55,9 +59,10 @@ export const flagChangesAsked = flaggedTasks.handle(async (ctx, { tasks }) => {
       and(
         anyOf(features.projectId, projectIds),
         isNull(features.deletedAt),
+        sql`${features.taskIds} ?| ${taskIds}::text[]`,
         inVisibleProject(features.projectId, rightsOf(ctx.actor)),
         or(isReviewUnanswered, isEvidenceMissing),
       ),
     )
-  return { flag: 'changes_asked', ids: rows.flatMap(({ taskIds }) => taskIds) }
+  return { flag: 'changes_asked', ids: rows.flatMap((row) => row.taskIds) }
 })

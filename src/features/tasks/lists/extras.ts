@@ -42,7 +42,7 @@ async function addedFlags(ctx: Ctx, items: readonly TaskItem[]): Promise<Map<str
   const open = items.filter(({ status }) => !isClosed(status))
   if (open.length === 0) return flags
   for (const { id } of open) flags.set(id, new Set())
-  for (const { flag, ids } of await flaggedTasks.call(ctx, { tasks: open }))
+  for (const { flag, ids } of await flaggedTasks.callTogether(ctx, { tasks: open }))
     for (const id of ids) flags.get(id)?.add(flag)
   return flags
 }
@@ -54,7 +54,7 @@ export async function withExtras(ctx: Ctx, items: readonly TaskItem[], list: str
   const ids = idList(items.map(({ id }) => id))
   const flags = wanted.has('flags') ? flagsOf(ctx) : []
   const chosen = flags.map(([name, which]) => sql`case when ${which ?? sql`false`} then ${name}::text end`)
-  const rows = await ctx.db
+  const rows = ctx.db
     .select({
       id: tasks.id,
       // The number of a closed task says how many waited when it was closed.
@@ -67,8 +67,8 @@ export async function withExtras(ctx: Ctx, items: readonly TaskItem[], list: str
     })
     .from(tasks)
     .where(anyOf(tasks.id, ids))
-  const found = new Map(rows.map((row) => [row.id, row]))
-  const added = wanted.has('flags') ? await addedFlags(ctx, items) : undefined
+  const [own, added] = await Promise.all([rows, wanted.has('flags') ? addedFlags(ctx, items) : undefined])
+  const found = new Map(own.map((row) => [row.id, row]))
   const shownFlags = (id: string) => {
     const all = new Set([...splitList<TaskFlag>(found.get(id)?.flags), ...(added?.get(id) ?? [])])
     return taskFlags.filter((flag) => all.has(flag)).slice(0, MOST_FLAGS)
