@@ -43,6 +43,29 @@ describe('the title of a pull request', () => {
     expect(titles(await search(ada, `${word} is:done`))).toEqual([])
   })
 
+  test('finds a task behind many newer pull requests that name none', async () => {
+    const word = newWord()
+    const { id: projectId } = await newProject(ada)
+    const other = await newProject(ada)
+    const task = (await ada.fetch<TaskDetail>('POST', `/api/projects/${projectId}/tasks`, { title: 'Older' })).body
+    // A sync would store fewer of them.
+    const addRepository = async (heads: string[], age: string) => {
+      const slug = `${unique('tutti')}/engine`
+      host.add(slug)
+      const { body } = await ada.fetch<Repository>('POST', '/api/repos', { repo: slug })
+      const pulls = JSON.stringify(heads.map((head, i) => ({ number: i + 1, title: `Bump ${word}`, head })))
+      const store = 'update repositories set pulls = $2::text::jsonb, updated_at = now() - $3::interval where id = $1'
+      await t.app.driver.query(store, [body.id, pulls, age])
+    }
+    await addRepository([`${task.key}-x`], '2 days')
+    await addRepository(Array(60).fill('bump'), '1 day')
+    await indexed(t)
+    expect(titles(await search(ada, word))).toEqual(['Older'])
+    expect(titles(await search(ada, word, `&projectId=${projectId}`))).toEqual(['Older'])
+    expect(titles(await search(ada, word, `&projectId=${other.id}`))).toEqual([])
+    expect(titles(await search(ada, word, '&kinds=note'))).toEqual([])
+  })
+
   test('finds nothing for other teams, and for keys that cannot read repositories', async () => {
     const word = newWord()
     const { id: projectId } = await newProject(ada, { visibility: 'private' })

@@ -131,11 +131,14 @@ export const searchRecords = read(
     if (!q.trim()) return { items: [], nextCursor: null }
     const { words, filters, place } = await understandQuery(ctx, q.trim(), given)
     if (place.kinds === '') return { items: [], nextCursor: null, filters }
+    const kinds = kindsFor(ctx, place.kinds?.split(',') as SearchName[] | undefined)
+    const related = async (text: string) =>
+      text ? (await relatedTitles.call(ctx, { words: text, kinds, projectId: place.projectId })).flat() : []
     const search = async (text: string) =>
       searchOnce(ctx, {
         words: text,
         keyed: await idsWithKey(ctx, text, place),
-        related: text ? (await relatedTitles.call(ctx, { words: text })).flat() : [],
+        related: await related(text),
         place,
         limit,
       })
@@ -147,7 +150,7 @@ export const searchRecords = read(
       ...(meant.length > 0 ? { items: meant, corrected } : { items }),
       nextCursor: null,
       ...(filters.length > 0 && { filters }),
-      ...(await indexLag(ctx, kindsFor(ctx, place.kinds?.split(',') as SearchName[] | undefined))),
+      ...(await indexLag(ctx, kinds)),
     }
   },
 )

@@ -12,5 +12,13 @@ export interface RelatedTitle {
   marked: string
 }
 
+export interface RelatedQuery {
+  words: string
+  /** The kinds of records that the search may find. */
+  kinds: readonly SearchName[]
+  /** Default: all projects. */
+  projectId: string | undefined
+}
+
 /** Returns the records that the words of a search query find by a related title. */
-export const relatedTitles = hook<{ words: string }, RelatedTitle[]>('search.relatedTitles')
+export const relatedTitles = hook<RelatedQuery, RelatedTitle[]>('search.relatedTitles')
