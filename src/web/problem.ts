@@ -22,3 +22,6 @@ export class Problem extends Error {
 export const isProblem = (error: unknown): error is Problem => error instanceof Problem
 /** The server could not be reached. */
 export const isUnreachable = (error: unknown): boolean => isProblem(error) && error.status === 0
+/** The server may accept the same request later: it is unreachable, fails, is busy, or the session has ended. */
+export const isTemporary = (error: unknown): boolean =>
+  isProblem(error) && (error.status === 0 || error.status >= 500 || [401, 408, 429].includes(error.status))

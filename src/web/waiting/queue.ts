@@ -7,7 +7,7 @@ import { requestTeam } from '../api.ts'
 import { toast } from '../components/toasts.tsx'
 import { checkConnection, isAway, onLiveAgain } from '../live/state.ts'
 import { lastWrittenVersion } from '../live/written-versions.ts'
-import { isProblem } from '../problem.ts'
+import { isProblem, isTemporary } from '../problem.ts'
 import { queryClient } from '../query-client.ts'
 import { refreshTasks, rememberUndo, undoOnServer } from '../undo.ts'
 import { words as common } from '../words.ts'
@@ -48,9 +48,12 @@ interface Entry extends Edit, Attempt {
   isConflict?: boolean
   /** The edit replaces what someone else wrote. */
   isForced?: boolean
+  /** How often the server failed (5xx) since the edit was made or tried again. */
+  serverFailures?: number
 }
 
 const MOST = 100
+const MOST_SERVER_FAILURES = 5
 /** Pauses after a failure of the server or of the network, in milliseconds. The last one repeats. */
 const PAUSES = [1000, 2000, 4000, 8000, 15_000]
 
@@ -151,9 +154,11 @@ const headersOf = ({ key, changeKey, team }: Entry): Record<string, string> => (
   ...(team && { 'x-organization-id': team }),
 })
 
-/** The server may accept the same request later: it is unreachable, fails, is busy, or the session has ended. */
-const isTemporary = (error: unknown): boolean =>
-  isProblem(error) && (error.status === 0 || error.status >= 500 || [401, 408, 429].includes(error.status))
+/** A request that always makes the server fail must not hold up the edits behind it. */
+function failsTooOften(edit: Entry, error: unknown): boolean {
+  if (isProblem(error) && error.status >= 500) edit.serverFailures = (edit.serverFailures ?? 0) + 1
+  return (edit.serverFailures ?? 0) >= MOST_SERVER_FAILURES
+}
 
 async function sendOne(edit: Entry): Promise<'sent' | 'refused' | 'later'> {
   const headers = headersOf(edit)
@@ -167,7 +172,7 @@ async function sendOne(edit: Entry): Promise<'sent' | 'refused' | 'later'> {
       return 'sent'
     } catch (error) {
       const failure = isProblem(error) && error.status === 412 && attempt < 4 ? await rebase(edit, headers) : error
-      if (isTemporary(failure)) return 'later'
+      if (isTemporary(failure) && !failsTooOften(edit, failure)) return 'later'
       if (failure) return refuse(edit, (failure as Error).message)
     }
   }
@@ -214,7 +219,8 @@ export function tryAgain(key: string): void {
   const edit = entries.find((one) => one.key === key)
   if (!edit) return
   edit.refusal = undefined
-  edit.isForced = true
+  edit.serverFailures = 0
+  edit.isForced = edit.isConflict === true
   edit.show()
   setEntries(entries)
   void sendAll()
