@@ -2,6 +2,7 @@ import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { meQuery } from './account/session.ts'
 import { isAway } from './live/state.ts'
 import { isProblem } from './problem.ts'
+import { waitingCode } from './waiting/send-or-wait.ts'
 
 /** Only an unreachable or failing server is asked again, unless the page already knows that it is offline. */
 const retry = (failures: number, error: Error): boolean =>
@@ -9,17 +10,19 @@ const retry = (failures: number, error: Error): boolean =>
 
 /**
  * The session has ended and could not be renewed. The sign-in page returns the user here, and says why if they were
- * signed in until now.
+ * signed in until now. If edits wait in this tab, it stays open.
  */
-const onError = (error: Error): void => {
+export const onSessionEnd = (error: unknown): void => {
   if (!isProblem(error) || error.status !== 401) return
+  const signIn = `/login?next=${encodeURIComponent(location.pathname + location.search)}`
+  if (waitingCode.get()?.signInElsewhere(signIn)) return
   const reason = queryClient.getQueryData(meQuery.queryKey) ? '#error=session_ended' : ''
-  location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}${reason}`)
+  location.assign(signIn + reason)
 }
 
 export const queryClient = new QueryClient({
-  queryCache: new QueryCache({ onError }),
-  mutationCache: new MutationCache({ onError }),
+  queryCache: new QueryCache({ onError: onSessionEnd }),
+  mutationCache: new MutationCache({ onError: onSessionEnd }),
   defaultOptions: {
     // A browser without a network still reaches a server on the same computer, so every request is tried.
     queries: {

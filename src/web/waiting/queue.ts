@@ -4,11 +4,11 @@
  */
 import { impersonationToken } from '../account/impersonation.ts'
 import { requestTeam } from '../api.ts'
-import { toast } from '../components/toasts.tsx'
+import { closeToast, toast } from '../components/toasts.tsx'
 import { checkConnection, isAway, onLiveAgain } from '../live/state.ts'
 import { lastWrittenVersion } from '../live/written-versions.ts'
 import { isProblem, isTemporary } from '../problem.ts'
-import { queryClient } from '../query-client.ts'
+import { onSessionEnd, queryClient } from '../query-client.ts'
 import { refreshTasks, rememberUndo, undoOnServer } from '../undo.ts'
 import { words as common } from '../words.ts'
 import { type Attempt, countWaiting, type WaitingEdit, waitingEdits } from './waiting-edits.tsx'
@@ -68,17 +68,17 @@ function setEntries(next: readonly Entry[]): void {
   if (next.length > 0) addEventListener('beforeunload', askBeforeLeaving)
   else removeEventListener('beforeunload', askBeforeLeaving)
   const waits = countWaiting(next) > 0
-  if (waits) stopShowing ??= showAfterLoading()
+  // What is loaded may still be without the edits, which are shown again.
+  if (waits) stopShowing ??= onLoaded(showAll)
   else {
     stopShowing?.()
     stopShowing = undefined
   }
 }
 
-/** What is loaded may still be without the edits, which are shown again. */
-const showAfterLoading = () =>
+const onLoaded = (run: () => void) =>
   queryClient.getQueryCache().subscribe((event) => {
-    if (event.type === 'updated' && event.action.type === 'success' && !event.action.manual) showAll()
+    if (event.type === 'updated' && event.action.type === 'success' && !event.action.manual) run()
   })
 
 function showAll(): void {
@@ -93,6 +93,32 @@ export function confirmLoss(): boolean {
   const isSure = confirm(words.loseAll(entries.length))
   if (isSure) setEntries([])
   return isSure
+}
+
+let stopAsking: (() => void) | undefined
+
+/**
+ * The session has ended. Asks to sign in in another tab, because leaving this page would lose the edits. Returns false
+ * if there are none.
+ */
+export function signInElsewhere(address: string): boolean {
+  if (entries.length === 0) return false
+  if (stopAsking || impersonationToken()) return true
+  const id = 'session ended'
+  toast({
+    id,
+    title: words.sessionEnded,
+    text: words.signInElsewhere,
+    stays: true,
+    action: { label: words.signIn, run: () => void window.open(address) },
+  })
+  stopAsking = onLoaded(() => {
+    stopAsking?.()
+    stopAsking = undefined
+    closeToast(id)
+    void sendAll()
+  })
+  return true
 }
 
 /** Throws if there is no room for so many more edits. */
@@ -172,6 +198,7 @@ async function sendOne(edit: Entry): Promise<'sent' | 'refused' | 'later'> {
       return 'sent'
     } catch (error) {
       const failure = isProblem(error) && error.status === 412 && attempt < 4 ? await rebase(edit, headers) : error
+      onSessionEnd(failure)
       if (isTemporary(failure) && !failsTooOften(edit, failure)) return 'later'
       if (failure) return refuse(edit, (failure as Error).message)
     }

@@ -13,6 +13,9 @@ export const words = {
       : `${most} changes wait already. You can change more when the connection is back.`,
   sent: (n: number) => `${count(n, 'waiting change')} sent`,
   conflict: 'Someone else changed this first. Your change was not saved.',
+  sessionEnded: 'Your session has ended',
+  signInElsewhere: 'Sign in again in another tab. The changes that wait here are then sent.',
+  signIn: 'Sign in',
   maybeSent: 'The server may already have this change. You can undo it when the connection is back.',
   changed: (key: string, change: string) => `${key}: ${change}`,
   fields: {
