@@ -5,6 +5,7 @@ import { stopImpersonation, useImpersonatedUser } from '../account/impersonation
 import { clearRequestTeam } from '../api.ts'
 import { minutesUntil } from '../lib/times.ts'
 import { queryClient } from '../query-client.ts'
+import { waitingCode } from '../waiting/send-or-wait.ts'
 import { words } from '../words.ts'
 
 export function ImpersonationBar() {
@@ -17,9 +18,11 @@ export function ImpersonationBar() {
   }, [])
   const left = acting ? minutesUntil(acting.expiresAt) : undefined
   const stop = useCallback(async () => {
-    await stopImpersonation()
+    // Without a connection the token is not revoked, and expires.
+    await stopImpersonation().catch(() => undefined)
     clearRequestTeam()
     queryClient.clear()
+    waitingCode.get()?.endImpersonation()
     await router.navigate({ to: '/admin/users', search: { team: undefined } })
     await router.invalidate()
   }, [router])

@@ -85,8 +85,8 @@ function showAll(): void {
   for (const edit of entries) if (edit.refusal === undefined) edit.show()
 }
 
-/** Edits have to wait without a connection, and behind edits that wait. */
-export const mustWait = (): boolean => isAway() || countWaiting(entries) > 0
+/** Edits have to wait without a connection, and behind edits of the same user that wait. */
+export const mustWait = (): boolean => isAway() || nextEntry() !== undefined
 
 /** Asks whether the edits that the server does not have may be lost. */
 export function confirmLoss(): boolean {
@@ -189,6 +189,7 @@ function failsTooOften(edit: Entry, error: unknown): boolean {
 async function sendOne(edit: Entry): Promise<'sent' | 'refused' | 'later'> {
   const headers = headersOf(edit)
   for (let attempt = 1; !edit.isConflict || edit.isForced; attempt++) {
+    if (edit.token !== impersonationToken()) return edit.token ? refuseForGood(edit) : 'later'
     edit.wasSent = true
     try {
       // The edit before it may have been answered with a newer version than the page had.
@@ -237,6 +238,18 @@ function refuse(edit: Entry, refusal: string): 'refused' {
   showAll()
   void refreshTasks()
   return 'refused'
+}
+
+function refuseForGood(edit: Entry): 'refused' {
+  edit.isFinal = true
+  return refuse(edit, words.otherUser)
+}
+
+/** The administrator no longer acts as a user, whose edits cannot be sent any more. Their own go on. */
+export function endImpersonation(): void {
+  for (const edit of entries)
+    if (edit.token && edit.token !== impersonationToken() && edit.refusal === undefined) refuseForGood(edit)
+  void sendAll()
 }
 
 // ---- what people do with edits that wait or were refused

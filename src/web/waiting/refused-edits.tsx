@@ -14,20 +14,22 @@ export function RefusedEdits() {
       <div className="grow stack">
         <b className="b6">{words.refused(refused.length)}</b>
         <ul className="stack">
-          {refused.map(({ key, title, refusal }) => (
+          {refused.map(({ key, title, refusal, isFinal }) => (
             <li key={key} className="row wrap">
               <span className="grow">
                 <b className="b5">{title}</b> {refusal}
               </span>
               <span className="row tight">
-                <button
-                  type="button"
-                  className="btn small"
-                  aria-label={words.tryOne(title)}
-                  onClick={() => tryAgain(key)}
-                >
-                  {common.tryAgain}
-                </button>
+                {!isFinal && (
+                  <button
+                    type="button"
+                    className="btn small"
+                    aria-label={words.tryOne(title)}
+                    onClick={() => tryAgain(key)}
+                  >
+                    {common.tryAgain}
+                  </button>
+                )}
                 <button
                   type="button"
                   className="btn small quiet"

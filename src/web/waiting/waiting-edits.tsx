@@ -12,6 +12,8 @@ export interface WaitingEdit {
   fields: readonly string[]
   /** Why the server refused it. Until then, it waits. */
   refusal?: string | undefined
+  /** It cannot be sent again. */
+  isFinal?: boolean
 }
 
 export const waitingEdits = createStore<readonly WaitingEdit[]>([])
