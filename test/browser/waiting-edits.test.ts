@@ -208,3 +208,46 @@ test('a hundred edits wait at most: a selection that does not fit is refused wit
   forgetFailures(ada)
   await ada.leave()
 }, 300_000)
+
+test('an edit that makes the server fail is listed, and an ended session keeps the edits behind it', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(t, boss.email)
+  const { slug } = await newProject(ada)
+  const { id, key } = await newTask(ada, slug, { title: 'Read offline' })
+  const read = () => outside<TaskDetail>(boss, 'GET', `/api/tasks/${key}`)
+  await open(ada, `/tasks/${key}`)
+  const failing = (url: URL) => url.pathname === `/api/tasks/${id}`
+  await ada.page.route(failing, (route) =>
+    route.request().method() === 'PATCH' ? route.fulfill({ status: 500, body: '{}' }) : route.continue(),
+  )
+  await goOffline(ada)
+  await ada.page.keyboard.press('p')
+  await ada.page.keyboard.press('1')
+  await ada.page.getByRole('textbox', { name: 'Write a comment' }).focus()
+  await ada.page.keyboard.type('Not held up')
+  await ada.button('Send').press('Enter')
+  await ada.context.setOffline(false)
+  const refused = ada.page.getByRole('alert', { name: '1 change was not saved' })
+  await refused.waitFor()
+  await until(async () => (await read()).comments.length === 1)
+  expect(await read()).toMatchObject({ priority: 'medium', comments: [{ body: 'Not held up' }] })
+
+  await ada.page.unroute(failing)
+  const cookies = await ada.context.cookies()
+  await ada.context.clearCookies()
+  await refused.getByRole('button', { name: /^Try again/ }).click()
+  await ada.see('Your session has ended')
+  const signIn = ada.context.waitForEvent('page')
+  await ada.button('Sign in').click()
+  expect(new URL((await signIn).url()).pathname).toBe('/login')
+  await (await signIn).close()
+  // As after signing in there.
+  await ada.context.addCookies(cookies)
+  await until(async () => (await read()).priority === 'critical')
+  await ada.page.getByText('Your session has ended').waitFor({ state: 'detached' })
+  expect(new URL(ada.page.url()).pathname).toBe(`/tasks/${key}`)
+  forgetFailures(ada)
+  const isExpected = (one: string) => / 401$/.test(one) || one === `PATCH /api/tasks/${id} 500`
+  expect(ada.refused.filter((one) => !isExpected(one))).toEqual([])
+  await ada.leave(...ada.refused)
+}, 300_000)
