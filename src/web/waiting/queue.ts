@@ -2,6 +2,7 @@
  * The edits that wait for the connection. They are sent in order, each with its own Idempotency-Key, so that an edit
  * whose response was lost is not made twice.
  */
+import type { UserOrAgent } from '../../records/user-or-agent.ts'
 import { impersonationToken } from '../account/impersonation.ts'
 import { requestTeam } from '../api.ts'
 import { closeToast, toast } from '../components/toasts.tsx'
@@ -128,13 +129,14 @@ export function requireRoom(n: number): void {
 }
 
 /** Lets edits wait. ⌘Z takes them back together. */
-export function waitForConnection(title: string, edits: readonly Edit[], { key, wasSent }: Attempt): void {
+export function waitForConnection(title: string, edits: readonly Edit[], { key, wasSent, sentVersion }: Attempt): void {
   const belongsTo = { team: requestTeam(), token: impersonationToken(), changeKey: key }
   const added = edits.map((edit, place) => ({
     ...edit,
     ...belongsTo,
     key: place === 0 ? key : `${key}-${place}`,
     wasSent,
+    sentVersion: place === 0 ? sentVersion : undefined,
   }))
   setEntries([...entries, ...added])
   for (const edit of added) edit.show()
@@ -193,12 +195,14 @@ async function sendOne(edit: Entry): Promise<'sent' | 'refused' | 'later'> {
     edit.wasSent = true
     try {
       // The edit before it may have been answered with a newer version than the page had.
-      const version = Math.max(edit.version ?? 0, lastWrittenVersion(edit.recordId))
-      edit.changeId = (await edit.send(headers, version)).changeId
+      edit.sentVersion ??= Math.max(edit.version ?? 0, lastWrittenVersion(edit.recordId))
+      edit.changeId = (await edit.send(headers, edit.sentVersion)).changeId
       setEntries(entries.filter((one) => one !== edit))
       return 'sent'
     } catch (error) {
-      const failure = isProblem(error) && error.status === 412 && attempt < 4 ? await rebase(edit, headers) : error
+      const isOutdated = isProblem(error) && error.status === 412
+      if (isOutdated) edit.sentVersion = undefined
+      const failure = isOutdated && attempt < 4 ? await rebase(edit, headers) : error
       onSessionEnd(failure)
       if (isTemporary(failure) && !failsTooOften(edit, failure)) return 'later'
       if (failure) return refuse(edit, (failure as Error).message)
@@ -207,7 +211,9 @@ async function sendOne(edit: Entry): Promise<'sent' | 'refused' | 'later'> {
   return refuse(edit, words.conflict)
 }
 
-const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+/** Compares people and agents by their ids: the server returns more about them than the pickers know. */
+const textOf = (value: unknown, field: string): string | undefined =>
+  JSON.stringify(field === 'assignee' ? ((value as UserOrAgent | null | undefined)?.id ?? null) : value)
 
 /**
  * Bases all waiting edits of the record on its current version. Those of a field that someone else changed are in
@@ -221,7 +227,7 @@ async function rebase({ recordId, read }: Entry, headers: Record<string, string>
     for (const edit of edits) {
       edit.version = theirs.version
       edit.isConflict = Object.entries(edit.after).some(
-        ([field, value]) => !isSame(theirs[field], known[field]) && !isSame(theirs[field], value),
+        ([field, value]) => ![known[field], value].some((one) => textOf(one, field) === textOf(theirs[field], field)),
       )
     }
     return undefined

@@ -21,22 +21,23 @@ export function loadWaitingCode(): void {
 export const mustWait = (): boolean => waitingCode.get()?.mustWait() === true
 
 /**
- * Sends an edit, or lets it wait for the connection. Returns undefined if it waits. `wait` throws if it cannot wait.
+ * Sends an edit, or lets it wait for the connection. Returns undefined if it waits. `send` sets the version that it
+ * sends. `wait` throws if it cannot wait.
  */
 export async function sendOrWait<T>(
-  send: (key: string) => Promise<T>,
+  send: (attempt: Attempt) => Promise<T>,
   wait: (code: Code, attempt: Attempt) => void,
   key = newIdempotencyKey(),
 ): Promise<T | undefined> {
-  const wasSent = !mustWait()
-  if (wasSent) {
+  const attempt: Attempt = { key, wasSent: !mustWait() }
+  if (attempt.wasSent) {
     try {
-      return await send(key)
+      return await send(attempt)
     } catch (error) {
       if (!waitingCode.get() || !isUnreachable(error)) throw error
     }
   }
-  wait(waitingCode.get() as Code, { key, wasSent })
+  wait(waitingCode.get() as Code, attempt)
   return undefined
 }
 

@@ -26,6 +26,8 @@ export const countWaiting = (edits: readonly WaitingEdit[]): number =>
 export interface Attempt {
   key: string
   wasSent: boolean
+  /** The version that it was sent with. The server knows the request by it, so it is sent again with the same one. */
+  sentVersion?: number | undefined
 }
 
 /** Marks a record, or one of its fields, whose change waits for the connection. */

@@ -61,7 +61,10 @@ function useDescriptionDraft(task: TaskDetail): TextDraft {
       const description = text.trim() === '' ? null : text
       const patch = { description }
       const sent = await sendOrWait(
-        (key) => okUndoable(one.patch(patch, writeOptions(version, key))),
+        (attempt) => {
+          attempt.sentVersion = version
+          return okUndoable(one.patch(patch, writeOptions(version, attempt.key)))
+        },
         (code, attempt) => {
           // The draft is older than the text on the page, so the server has to merge both.
           if (version < task.version) throw new Error(common.needsConnection)

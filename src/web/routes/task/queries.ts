@@ -8,6 +8,7 @@ import { isProblem } from '../../problem.ts'
 import { spokenKeys } from '../../shortcuts.ts'
 import { offerUndo } from '../../undo.ts'
 import { mustWait, sendOrWait } from '../../waiting/send-or-wait.ts'
+import type { Attempt } from '../../waiting/waiting-edits.tsx'
 import { conflictingFields, EditConflict } from './edit-conflict.ts'
 import { words } from './words.ts'
 
@@ -40,17 +41,21 @@ const bases = new WeakMap<TaskPatch, TaskDetail>()
  * Changes a task at this version. If others changed it meanwhile, but not the same fields, the change is made to what
  * they left; else it fails with `EditConflict`.
  */
-async function changeTask(id: string, patch: TaskPatch, version: number, key: string) {
+async function changeTask(id: string, patch: TaskPatch, version: number, attempt: Attempt) {
   const one = tasks.tasks({ id })
+  const send = (at: number) => {
+    attempt.sentVersion = at
+    return okUndoable(one.patch(patch, writeOptions(at, attempt.key)))
+  }
   try {
-    return await okUndoable(one.patch(patch, writeOptions(version, key)))
+    return await send(version)
   } catch (error) {
     const before = bases.get(patch)
     if (!isProblem(error) || error.status !== 412 || !before) throw error
     const theirs = await ok(one.get())
     const fields = conflictingFields(patch, before, theirs)
     if (fields.length > 0) throw new EditConflict(patch, fields, theirs)
-    return okUndoable(one.patch(patch, writeOptions(theirs.version, key)))
+    return send(theirs.version)
   }
 }
 
@@ -62,11 +67,11 @@ export function useChangeTask(task: TaskDetail) {
     scope: { id: task.id },
     mutationFn: (patch: TaskPatch) =>
       sendOrWait(
-        (key) =>
+        (attempt) =>
           writeNext(
             task.id,
             () => cache.getQueryData(queryKey)?.version ?? task.version,
-            (version) => changeTask(task.id, patch, version, key),
+            (version) => changeTask(task.id, patch, version, attempt),
           ),
         (code, attempt) =>
           code.editTasks({ tasks: [bases.get(patch) ?? task], patch, said: descriptions.get(patch) }, attempt),

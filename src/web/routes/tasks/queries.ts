@@ -189,7 +189,11 @@ function sendMove({ task, status, after }: CardMove, shown: () => number) {
   const patch: TaskPatch = { ...(status !== task.status && { status }), ...place }
   const one = tasks.tasks({ id: task.id })
   return sendOrWait(
-    (key) => writeNext(task.id, shown, (version) => okUndoable(one.patch(patch, writeOptions(version, key)))),
+    (attempt) =>
+      writeNext(task.id, shown, (version) => {
+        attempt.sentVersion = version
+        return okUndoable(one.patch(patch, writeOptions(version, attempt.key)))
+      }),
     (code, attempt) => code.editTasks({ tasks: [task], patch }, attempt),
   )
 }
