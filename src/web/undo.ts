@@ -7,6 +7,7 @@ import { changes, ok, writeOptions } from './api.ts'
 import { beginProgress, followChange } from './change-progress.ts'
 import type { ToastText } from './components/toast-list.tsx'
 import { toast } from './components/toasts.tsx'
+import { isProblem, isTemporary } from './problem.ts'
 import { queryClient } from './query-client.ts'
 import { words } from './words.ts'
 
@@ -91,6 +92,10 @@ const waitForMutations = (): Promise<void> =>
     check()
   })
 
+/** A change that can never be undone must not keep ⌘Z from those before it. */
+const isRefused = (error: unknown): boolean =>
+  isProblem(error) ? !isTemporary(error) : error instanceof Error && error.message === words.nothingToUndo
+
 async function undoChange(one: UndoEntry): Promise<void> {
   const place = done.indexOf(one)
   if (place < 0) return
@@ -99,6 +104,7 @@ async function undoChange(one: UndoEntry): Promise<void> {
     const kept = await one.undo()
     toast({ title: words.undone(one.title), text: typeof kept === 'string' ? kept : undefined })
   } catch (error) {
+    if (!isRefused(error)) done.splice(done.findLastIndex(({ at }) => at <= one.at) + 1, 0, one)
     toast({ title: words.notUndone(one.title), text: error instanceof Error ? error.message : undefined, bad: true })
   }
 }
