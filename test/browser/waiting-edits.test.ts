@@ -251,3 +251,41 @@ test('an edit that makes the server fail is listed, and an ended session keeps t
   expect(ada.refused.filter((one) => !isExpected(one))).toEqual([])
   await ada.leave(...ada.refused)
 }, 300_000)
+
+test('an edit whose answer was lost after others changed the task is known, and a failed undo can be repeated', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(t, boss.email)
+  const { slug } = await newProject(ada)
+  const { id, key } = await newTask(ada, slug, { title: 'Read offline' })
+  const read = () => outside<TaskDetail>(boss, 'GET', `/api/tasks/${key}`)
+  await open(ada, `/tasks/${key}`)
+  const writes = recordWrites(ada)
+  const answers: ('outdate' | 'lose')[] = ['outdate', 'lose']
+  await ada.page.route(`**/api/tasks/${id}`, async (route) => {
+    const next = route.request().method() === 'PATCH' ? answers.shift() : undefined
+    if (next === 'outdate') await outside(boss, 'PATCH', `/api/tasks/${key}`, { estimate: 3 })
+    if (next !== 'lose') return route.continue()
+    await route.fetch()
+    await route.abort('connectionreset')
+  })
+  const { keyboard } = ada.page
+  await keyboard.press('p')
+  await keyboard.press('1')
+  await ada.page.getByText('1 waiting change sent').waitFor()
+  expect(await ada.page.getByRole('alert', { name: /not saved$/ }).count()).toBe(0)
+  expect(await read()).toMatchObject({ priority: 'critical', estimate: 3, version: 3 })
+  expect({ sent: writes.length, keys: new Set(writes.map((write) => write.key)).size }).toEqual({ sent: 3, keys: 1 })
+
+  await keyboard.press('p')
+  await keyboard.press('2')
+  await until(async () => (await read()).priority === 'high')
+  const undo = '**/api/changes/*/undo'
+  await ada.page.route(undo, (route) => route.abort('connectionreset'))
+  await keyboard.press('Control+z')
+  await ada.see('Could not undo: ')
+  await ada.page.unroute(undo)
+  await keyboard.press('Control+z')
+  await until(async () => (await read()).priority === 'critical')
+  forgetFailures(ada)
+  await ada.leave(`PATCH /api/tasks/${id} 412`)
+}, 300_000)
