@@ -38,5 +38,5 @@ export function NotSent({ id, field }: { id: string; field?: string }) {
       ({ recordId, fields, refusal }) =>
         recordId === id && refusal === undefined && (field === undefined || fields.includes(field)),
     )
-  return waits && <span className="unsent">{words.notSent}</span>
+  return waits && <span className="unsent soft t12">{words.notSent}</span>
 }
