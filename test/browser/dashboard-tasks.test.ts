@@ -32,11 +32,9 @@ const dialog = (who: Visitor, name: string | RegExp) => who.page.getByRole('dial
 
 /** Turns the wheel over a list until the element is in the page. */
 async function scrolledTo(list: Locator, wanted: Locator): Promise<void> {
-  const { x, y, height } = await boxOf(list)
+  await list.hover()
   for (let turns = 0; (await wanted.count()) === 0; turns++) {
     if (turns > 300) throw new Error(`not in the list: ${wanted}`)
-    // At the end of a list, Chromium turns the page instead until the pointer moves.
-    await list.page().mouse.move(x + 40 + (turns % 2), y + Math.min(height, 300) / 2)
     await list.page().mouse.wheel(0, 3000)
     await list.page().evaluate('new Promise(requestAnimationFrame)')
   }

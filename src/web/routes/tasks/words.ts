@@ -92,7 +92,7 @@ export const words = {
   create: 'Create task',
   newIn: (group: string) => `New task in ${group}`,
   add: 'Add',
-  toGroup: (group: string) => ` to ${group}`,
+  addTo: (group: string) => `Add to ${group}`,
   taskTitle: 'Title',
   more: (n: number) => `Show ${count(n, 'more task', 'more tasks')}`,
   rest: (n: number) => `${count(n, 'more task', 'more tasks')} in the list`,

@@ -20,6 +20,15 @@ export default function AddField({ name, project, values, search, above, title, 
     mayHideAdded(search),
     above,
   )
+  // Lines that were typed before the field was loaded.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only once
+  useEffect(() => {
+    const lines = title.split('\n')
+    const last = lines.pop() ?? ''
+    if (lines.length === 0) return
+    add(toBatches(lines.filter((line) => line.trim() !== '')))
+    onTitle(last)
+  }, [])
   const submit = () => {
     if (asked.length > 0) return add(asked)
     if (title.trim() === '') return
@@ -107,6 +116,7 @@ function useAdding(project: string, values: AddValues, mayHide: boolean, above: 
 function useFocusInView(field: RefObject<HTMLTextAreaElement | null>, above: number): void {
   useEffect(() => {
     field.current?.focus({ preventScroll: true })
+    field.current?.setSelectionRange(field.current.value.length, field.current.value.length)
   }, [field])
   // biome-ignore lint/correctness/useExhaustiveDependencies: each added task moves the field
   useEffect(() => {

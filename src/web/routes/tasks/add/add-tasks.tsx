@@ -33,19 +33,41 @@ export function AddTasks({ onOpen, ...props }: Props) {
       ref={button}
       type="button"
       className="addrow"
+      // No hidden text: out of the flow, it would lengthen the board below a long column.
+      aria-label={words.addTo(props.name)}
       onPointerEnter={loadAhead}
       onFocus={loadAhead}
       onClick={() => show(true)}
     >
       <Plus className="i s14" aria-hidden />
       {words.add}
-      <span className="hide">{words.toGroup(props.name)}</span>
     </button>
   )
   if (!isOpen) return closed
   return (
-    <Suspense fallback={closed}>
+    <Suspense fallback={<EarlyField name={props.name} title={title} onTitle={setTitle} />}>
       <AddField {...props} title={title} onTitle={setTitle} onLeave={leave} />
     </Suspense>
   )
 }
+
+interface EarlyProps {
+  name: string
+  title: string
+  onTitle(title: string): void
+}
+
+/** Takes what is typed until the field is loaded: else the letters would be shortcuts of the page. */
+const EarlyField = ({ name, title, onTitle }: EarlyProps) => (
+  <div className="addcard">
+    <textarea
+      ref={focusField}
+      className="addinput"
+      aria-label={words.addTo(name)}
+      value={title}
+      onChange={({ target }) => onTitle(target.value)}
+    />
+  </div>
+)
+
+const focusField = (field: HTMLElement | null): void => field?.focus({ preventScroll: true })
