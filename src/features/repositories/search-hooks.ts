@@ -52,7 +52,7 @@ export const findByPullRequest = relatedTitles.handle(async (ctx, query): Promis
     select 'feature' as kind, feature_id as id, title, marked from found where feature_id is not null
     union all
     select 'task', ${tasks.id}, found.title, marked from found
-      cross join regexp_matches(upper(concat_ws(' ', found.title, head)), '\\y([A-Z]{2,6})-([1-9][0-9]{0,6})\\y', 'g') named
+      cross join regexp_matches(${texts}, '\\y([A-Z]{2,6})-([1-9][0-9]{0,6})\\y', 'g') named
       join ${projects} on ${projects.organizationId} = found.organization_id and ${projects.key} = named[1]
       join ${tasks} on ${tasks.projectId} = ${projects.id} and ${tasks.number} = named[2]::int`)
   return rows.map(({ id, ...row }) => ({ ...row, recordId: id, of: 'Pull request' }))

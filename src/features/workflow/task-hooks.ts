@@ -32,7 +32,7 @@ export const featuresOfTask = taskParts.handle(async (ctx, { task }) => {
 })
 
 /**
- * SQL condition: the last review of the feature requested changes, and no evidence was submitted since. As a scalar, like
+ * SQL condition: the last review of the feature requested changes, and no evidence was submitted since. A scalar, like
  * the next one, because for `exists` the planner may read the reviews and the evidence of all features.
  */
 const isReviewUnanswered = sql`coalesce((select r.verdict = 'changes_requested'
