@@ -2,7 +2,7 @@ import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { meQuery } from './account/session.ts'
 import { isAway } from './live/state.ts'
 import { isProblem } from './problem.ts'
-import { waitingCode } from './waiting/send-or-wait.ts'
+import { signInElsewhere } from './waiting/session-end.ts'
 
 /** Only an unreachable or failing server is asked again, unless the page already knows that it is offline. */
 const retry = (failures: number, error: Error): boolean =>
@@ -15,7 +15,7 @@ const retry = (failures: number, error: Error): boolean =>
 export const onSessionEnd = (error: unknown): void => {
   if (!isProblem(error) || error.status !== 401) return
   const signIn = `/login?next=${encodeURIComponent(location.pathname + location.search)}`
-  if (waitingCode.get()?.signInElsewhere(signIn)) return
+  if (signInElsewhere(signIn)) return
   const reason = queryClient.getQueryData(meQuery.queryKey) ? '#error=session_ended' : ''
   location.assign(signIn + reason)
 }

@@ -52,9 +52,13 @@ export async function undoLast(): Promise<void> {
 
 const newestOnServer = async () => (await ok(changes.changes.get({ query: { recent: true, limit: 1 } }))).items[0]
 
+export class NothingToUndo extends Error {
+  override message = words.nothingToUndo
+}
+
 export async function undoOnServer(id: ChangeId): Promise<string | undefined> {
   const wanted = id ?? (await newestOnServer())?.id
-  if (!wanted) throw new Error(words.nothingToUndo)
+  if (!wanted) throw new NothingToUndo()
   const { kept } = await undoWhole(wanted)
   await refreshTasks()
   return kept.length > 0 ? kept.slice(0, 3).map(describeKept).join(' ') : undefined
@@ -94,7 +98,7 @@ const waitForMutations = (): Promise<void> =>
 
 /** A change that can never be undone must not keep ⌘Z from those before it. */
 const isRefused = (error: unknown): boolean =>
-  isProblem(error) ? !isTemporary(error) : error instanceof Error && error.message === words.nothingToUndo
+  error instanceof NothingToUndo || (isProblem(error) && !isTemporary(error))
 
 async function undoChange(one: UndoEntry): Promise<void> {
   const place = done.indexOf(one)

@@ -10,8 +10,8 @@ import { checkConnection, isAway, onLiveAgain } from '../live/state.ts'
 import { lastWrittenVersion } from '../live/written-versions.ts'
 import { isProblem, isTemporary } from '../problem.ts'
 import { onSessionEnd, queryClient } from '../query-client.ts'
-import { refreshTasks, rememberUndo, undoOnServer } from '../undo.ts'
-import { words as common } from '../words.ts'
+import { NothingToUndo, refreshTasks, rememberUndo, undoOnServer } from '../undo.ts'
+import { setSignInElsewhere } from './session-end.ts'
 import { type Attempt, countWaiting, type WaitingEdit, waitingEdits } from './waiting-edits.tsx'
 import { words } from './words.ts'
 
@@ -98,11 +98,7 @@ export function confirmLoss(): boolean {
 
 let stopAsking: (() => void) | undefined
 
-/**
- * The session has ended. Asks to sign in in another tab, because leaving this page would lose the edits. Returns false
- * if there are none.
- */
-export function signInElsewhere(address: string): boolean {
+setSignInElsewhere((address) => {
   if (entries.length === 0) return false
   if (stopAsking || impersonationToken()) return true
   const id = 'session ended'
@@ -120,7 +116,7 @@ export function signInElsewhere(address: string): boolean {
     void sendAll()
   })
   return true
-}
+})
 
 /** Throws if there is no room for so many more edits. */
 export function requireRoom(n: number): void {
@@ -287,6 +283,6 @@ async function takeBack(edits: readonly Entry[]): Promise<unknown> {
   const sent = edits.find((edit) => !waiting.includes(edit))
   if (!sent) return undefined
   // A comment cannot be undone. Without an id, the server would undo another change.
-  if (!sent.changeId) throw new Error(common.nothingToUndo)
+  if (!sent.changeId) throw new NothingToUndo()
   return undoOnServer(sent.changeId)
 }
