@@ -28,7 +28,8 @@ export const createSample = write(
     const existing = await findSample(ctx, organizationId)
     if (existing) return existing
     const project = await projects.create(ctx, sample.project)
-    await fillSample(ctx, project)
+    // Deleting the project undoes it, not undoing the states of its tasks.
+    await fillSample({ ...ctx, change: undefined }, project)
     return project
   },
 )
