@@ -181,6 +181,7 @@ describe('POST /api/onboarding/sample', () => {
     expect(gate.body.next?.missing.length).toBeGreaterThan(0)
     expect(await list(`/api/notes?projectId=${project.id}`)).toHaveLength(1)
     expect(await list(`/api/decisions?projectId=${project.id}`)).toHaveLength(1)
+    expect(await list('/api/changes')).toEqual([])
     expect(await done(me)).toEqual(['project', 'first_task'])
   })
 
