@@ -124,7 +124,7 @@ test('Ctrl+Z undoes a move; a lost connection is shown, and missed events arrive
     sockets.push(socket)
   })
   const cardIn = (column: string) =>
-    ada.page.getByRole('region', { name: new RegExp(`^${column},`) }).getByRole('button', { name: /^[A-Z]+-1 / })
+    ada.page.getByRole('region', { name: new RegExp(`^${column},`) }).getByRole('link', { name: /^[A-Z]+-1 / })
   await ada.goto(`/projects/${slug}/tasks`)
   await ada.see('Live')
   await cardIn('Todo').focus()
@@ -180,7 +180,7 @@ test('the dashboard polls for events where WebSockets and streams are blocked', 
   await ada.leave(...ada.refused)
 }, 300_000)
 
-test('a stopped server is shown; a change is refused and its text kept, and work continues once the server is back', async () => {
+test('a stopped server is shown; a change waits, and work continues once the server is back', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { slug } = await newProject(ada)
@@ -194,7 +194,7 @@ test('a stopped server is shown; a change is refused and its text kept, and work
   })
   await ada.page.route('**/api/**', (route) => (stopped ? route.abort('connectionrefused') : route.fallback()))
   const cardIn = (column: string) =>
-    ada.page.getByRole('region', { name: new RegExp(`^${column},`) }).getByRole('button', { name: /^[A-Z]+-1 / })
+    ada.page.getByRole('region', { name: new RegExp(`^${column},`) }).getByRole('link', { name: /^[A-Z]+-1 / })
   await ada.goto(`/projects/${slug}/tasks?open=${task.key}`)
   const panel = ada.page.getByRole('region', { name: task.key, exact: true })
   const comment = panel.getByLabel('Write a comment')
@@ -205,13 +205,12 @@ test('a stopped server is shown; a change is refused and its text kept, and work
   for (const socket of sockets) await socket.close()
   await ada.see('Offline since')
 
-  // A comment stays in its field; a change and a move show at first, then go back with the reason.
+  // A comment and a change wait; a move that needs the server goes back with the reason.
   await comment.press('Control+Enter')
-  await panel.getByRole('alert').getByText('The server did not respond.').waitFor()
-  expect(await comment.inputValue()).toBe('Written before the break')
+  await panel.locator('.msg', { hasText: 'Written before the break' }).getByText('not sent yet').waitFor()
   await panel.getByRole('button', { name: /^Priority:/ }).click()
   await ada.page.getByRole('option', { name: /^Critical/ }).click()
-  await panel.getByRole('button', { name: 'Priority: Medium' }).waitFor()
+  await panel.getByRole('button', { name: 'Priority: Critical not sent yet' }).waitFor()
   await cardIn('Todo').focus()
   await ada.page.keyboard.press('Alt+ArrowRight')
   await ada.see(`${task.key} moved back`)
@@ -228,8 +227,11 @@ test('a stopped server is shown; a change is refused and its text kept, and work
   await ada.page.getByRole('dialog').getByText('Everywhere').waitFor()
   await ada.page.keyboard.press('Escape')
   await ada.page.getByText('Offline since').waitFor({ state: 'detached' })
-  await comment.press('Control+Enter')
-  await panel.locator('.msg').getByText('Written before the break').waitFor()
+  await panel.getByText('not sent yet').first().waitFor({ state: 'detached' })
+  await until(
+    async () => (await call<{ priority: string }>(ada, 'GET', `/api/tasks/${task.key}`)).priority === 'critical',
+  )
+  expect(await panel.locator('.msg', { hasText: 'Written before the break' }).count()).toBe(1)
   await cardIn('Todo').focus()
   await ada.page.keyboard.press('Alt+ArrowRight')
   await cardIn('In progress').waitFor()
@@ -242,7 +244,7 @@ test('a stopped server is shown; a change is refused and its text kept, and work
     )
     return read.status === 'in_progress' && read
   })
-  expect([stored.comments.length, stored.priority]).toEqual([1, 'medium'])
+  expect([stored.comments.length, stored.priority]).toEqual([1, 'critical'])
 
   // A page that is not loaded yet opens when the server is back; the browser shows no error of its own meanwhile.
   stopped = true

@@ -82,7 +82,7 @@ test('a new user registers, creates a team, invites, creates a token, connects a
   const epics = [{ title: 'Storage', stories: [{ title: 'Blocks', tasks: [{ title: 'Write a block' }] }] }]
   const planned = await client.callTool({ name: 'create_plan', arguments: { project: items[0]?.key, epics } })
   expect(planned.isError ?? false).toBe(false)
-  await ada.page.getByRole('button', { name: /Write a block/ }).waitFor()
+  await ada.page.getByRole('link', { name: /Write a block/ }).waitFor()
   await client.close()
   await ada.leave()
 }, 300_000)
