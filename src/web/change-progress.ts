@@ -75,7 +75,7 @@ export async function followChange(id: string, onProgress: (now: Counts) => void
         wake = resolve
       })
       const now = await ok(changes.changes({ id }).get()).catch((error: unknown) => {
-        // The server goes on with the change meanwhile.
+        // The job on the server does not stop, so this waits for the connection.
         if (!isUnreachable(error)) throw error
       })
       if (now) onProgress(now)
