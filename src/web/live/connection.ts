@@ -74,6 +74,8 @@ class LiveConnection {
   /** How many connections in a row brought no message, although the server was reachable. */
   #silent = 0
   #way = 0
+  /** Counts the calls of connect. Only the newest call opens a connection or reports a failure. */
+  #attempt = 0
   #ended = false
 
   constructor(topic: string) {
@@ -118,15 +120,17 @@ class LiveConnection {
   /** Requesting the ticket renews an expired session; a WebSocket that fails would give no reason. */
   async connect(): Promise<void> {
     this.#isWaiting = false
+    const attempt = ++this.#attempt
+    const isOld = () => this.#ended || attempt !== this.#attempt
     try {
       const way = ways[this.#way]
-      if (way === 'polling') return await this.#poll()
+      if (way === 'polling') return await this.#poll(isOld)
       const { ticket } = await ok(hub.ws.ticket.post())
-      if (this.#ended) return
+      if (isOld()) return
       if (way === 'hub') this.#openSocket(ticket)
       else this.#openStream()
     } catch {
-      this.#again()
+      if (!isOld()) this.#again()
     }
   }
 
@@ -220,14 +224,15 @@ class LiveConnection {
     this.#timer = setTimeout(() => void this.connect(), delay)
   }
 
-  async #poll(): Promise<void> {
+  async #poll(isOld: () => boolean): Promise<void> {
     const cursor = lastCursor()
     const query = { topics: this.#topic, ...(cursor && { cursor }) }
     const found = await ok(hub.events.get({ query, headers: { accept: 'application/json' } }))
+    if (isOld()) return
     if (found.reset) void queryClient.invalidateQueries()
     for (const event of found.events) handleEvent(event)
     setLastCursor(found.cursor)
     this.#works('polling')
-    if (!this.#ended) this.#timer = setTimeout(() => void this.connect(), POLL)
+    this.#timer = setTimeout(() => void this.connect(), POLL)
   }
 }
