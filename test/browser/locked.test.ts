@@ -63,6 +63,7 @@ test('Claim and Complete are locked without a connection, and work again when it
   const { slug } = await newProject(ada)
   const { key } = await newTask(ada, slug, { title: 'Read offline' })
   await ada.goto(`/tasks/${key}`)
+  await ada.button('Complete').waitFor()
   await isLive(ada)
   await ada.context.setOffline(true)
   // The browser may send this event before it cuts the network, so the test sends it again.
