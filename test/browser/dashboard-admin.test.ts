@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
 import { person, testApp, unique } from '../support/app.ts'
-import { call, evil, expectSound, inEachLook, signedIn, thorough } from './support.ts'
+import { call, evil, expectSound, inEachLook, isLive, signedIn, thorough } from './support.ts'
 
 /** What administrators of the instance see and do. */
 const t = await testApp()
@@ -67,16 +67,17 @@ test('an administrator suspends a user, reads the outbox and the audit log, and 
   await root.page.getByRole('link', { name: 'Outbox', exact: true }).click()
   await root.page.getByRole('heading', { name: /Outbox/ }).waitFor()
 
-  /** A connection that hears of events. One that is still being made would be refused when the acting ends. */
-  const live = () => root.page.waitForEvent('websocket').then((socket) => socket.waitForEvent('framereceived'))
-  const own = live()
   await root.goto('/admin/users')
-  await own
+  await isLive(root)
   await root.page.getByRole('searchbox', { name: 'Find by name or address' }).fill(name)
   await root.button('Find').click()
   await root.button(`Act as ${name}`).click()
   await root.page.getByLabel('Reason').fill('Asked for help')
-  const theirs = live()
+  const theirs = new Promise<void>((resolve) => {
+    root.page.on('websocket', (socket) =>
+      socket.on('framereceived', ({ payload }) => String(payload).includes('"op":"ready"') && resolve()),
+    )
+  })
   await root.page.getByRole('dialog').getByRole('button', { name: 'Act as' }).click()
   await root.see(`You are acting as ${name}`)
   await root.page
@@ -84,6 +85,7 @@ test('an administrator suspends a user, reads the outbox and the audit log, and 
     .first()
     .waitFor()
   expect(await root.me()).toBe(boss.email)
+  // A connection that is still being made would be refused when the acting ends.
   await theirs
   await root.button('Stop').click()
   await root.page.getByRole('heading', { name: /Administration: Users/ }).waitFor()

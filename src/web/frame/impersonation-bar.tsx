@@ -18,9 +18,10 @@ export function ImpersonationBar() {
   }, [])
   const left = acting ? minutesUntil(acting.expiresAt) : undefined
   const stop = useCallback(async () => {
+    // Requests are the administrator's at once, who may not be a member of the user's team.
+    clearRequestTeam()
     // Without a connection the token is not revoked, and expires.
     await stopImpersonation().catch(() => undefined)
-    clearRequestTeam()
     queryClient.clear()
     waitingCode.get()?.endImpersonation()
     await router.navigate({ to: '/admin/users', search: { team: undefined } })
