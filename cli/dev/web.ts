@@ -27,6 +27,24 @@ const fonts: BunPlugin = {
   },
 }
 
+/** What the dashboard and its libraries import from React comes from Preact, which is 48 KB smaller. */
+const preactModules: Record<string, string> = {
+  react: import.meta.resolve('preact/compat'),
+  'react-dom': import.meta.resolve('preact/compat'),
+  'react-dom/client': import.meta.resolve('preact/compat/client'),
+  'react/jsx-runtime': import.meta.resolve('preact/jsx-runtime'),
+}
+const preact: BunPlugin = {
+  name: 'preact',
+  setup(build) {
+    build.onResolve({ filter: /^react(-dom)?(\/|$)/ }, ({ path }) => {
+      const module = preactModules[path]
+      if (!module) throw new Error(`Preact has no module for ${path}.`)
+      return { path: Bun.fileURLToPath(module) }
+    })
+  },
+}
+
 /** Leaves out the keys of the parts of icons, which React needs only for lists that change. */
 const icons: BunPlugin = {
   name: 'icons',
@@ -58,7 +76,7 @@ async function bundleDashboard(): Promise<void> {
     ...options,
     entrypoints: [join(source, 'index.html')],
     outdir: parts,
-    plugins: [icons],
+    plugins: [icons, preact],
     // Only the files that come out in the end can be loaded ahead.
     modulePreload: false,
     define: { 'process.env.NODE_ENV': '"production"' },

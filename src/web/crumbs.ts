@@ -1,6 +1,6 @@
 /** Breadcrumbs: shown in the top bar, and as the title of the browser's tab. */
 import { useMatches } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { useEffect, useLayoutEffect } from 'react'
 import { createStore } from './lib/store.ts'
 
 export interface Crumb {
@@ -42,7 +42,7 @@ export function usePageCrumbs(): readonly Crumb[] | undefined {
 /** Sets the title of the browser's tab, the innermost crumb first. */
 export function useTitle(crumbs: readonly Crumb[]): void {
   const title = [...crumbs.map(({ label }) => label).reverse(), 'Tutti'].join(' · ')
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = title
   }, [title])
 }

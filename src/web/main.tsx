@@ -1,10 +1,8 @@
 import { CSPProvider } from '@base-ui/react/csp-provider'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
-import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Toasts } from './components/toasts.tsx'
-import { isProblem } from './problem.ts'
 import { queryClient } from './query-client.ts'
 import { router } from './router.ts'
 import { registerServiceWorker } from './service-worker.ts'
@@ -14,18 +12,11 @@ window.addEventListener('pageshow', ({ persisted }) => persisted && location.rel
 
 registerServiceWorker()
 
-// The page shows refusals, so they are not logged.
-const onCaughtError = (error: unknown) => {
-  if (!isProblem(error)) console.error(error)
-}
-
-createRoot(document.getElementById('root') as HTMLElement, { onCaughtError }).render(
-  <StrictMode>
-    <CSPProvider disableStyleElements>
-      <QueryClientProvider client={queryClient}>
-        <RouterProvider router={router} />
-        <Toasts />
-      </QueryClientProvider>
-    </CSPProvider>
-  </StrictMode>,
+createRoot(document.getElementById('root') as HTMLElement).render(
+  <CSPProvider disableStyleElements>
+    <QueryClientProvider client={queryClient}>
+      <RouterProvider router={router} />
+      <Toasts />
+    </QueryClientProvider>
+  </CSPProvider>,
 )

@@ -1,7 +1,7 @@
 /** The pages and their addresses: router/ has them by area. */
 import { createRouter } from '@tanstack/react-router'
 import { NotFound, PageError } from './frame/errors.tsx'
-import { PendingPage } from './frame/unloaded-page.tsx'
+import { isProblem } from './problem.ts'
 import { queryClient } from './query-client.ts'
 import { adminPages } from './router/admin.ts'
 import { rootRoute, signedInRoute } from './router/inside.ts'
@@ -25,10 +25,11 @@ export const router = createRouter({
   context: { queries: queryClient },
   // Shown inside the frame, which stays as it is.
   defaultErrorComponent: PageError,
+  // The page shows refusals, so they are not logged.
+  defaultOnCatch: (error) => {
+    if (!isProblem(error)) console.error(error)
+  },
   defaultNotFoundComponent: NotFound,
-  // Until then the page that is left stays, with its title.
-  defaultPendingMs: 200,
-  defaultPendingComponent: PendingPage,
   // Another record is another page: nothing of the one before is left in it.
   defaultRemountDeps: ({ params }) => params,
   defaultPreload: 'intent',

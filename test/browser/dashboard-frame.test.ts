@@ -296,7 +296,7 @@ test('a page makes few requests and loads few bytes', async () => {
 }, 300_000)
 
 const KB = 1024
-test('the home page is complete after 180 KB, headers included, if the browser has stored nothing', async () => {
+test('the home page is complete after 150 KB, headers included, if the browser has stored nothing', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   await newTask(ada, (await newProject(ada)).slug, { title: 'One' })
@@ -306,7 +306,7 @@ test('the home page is complete after 180 KB, headers included, if the browser h
   await ada.page.locator('main h1').waitFor()
   await ada.page.waitForLoadState('networkidle')
   const total = received.reduce((sum, { bytes }) => sum + bytes, 0)
-  expect({ total: Math.max(180 * KB, total), received }).toEqual({ total: 180 * KB, received })
+  expect({ total: Math.max(150 * KB, total), received }).toEqual({ total: 150 * KB, received })
   await ada.leave()
 }, 300_000)
 

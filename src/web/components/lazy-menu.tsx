@@ -15,21 +15,18 @@ interface Props extends Omit<ComponentProps<typeof Menu>, 'trigger' | 'open'> {
  * A menu whose script is loaded once its button is pointed at or reached by keyboard: it is larger than most pages, and
  * few visits open one.
  */
-export function LazyMenu({ trigger, ...menu }: Props) {
+export function LazyMenu({ trigger, onNear, ...menu }: Props) {
   const [opened, setOpened] = useState(false)
-  const { onPointerEnter, onFocus } = trigger.props
   const open = () => setOpened(true)
+  const comeNear = () => {
+    loadAhead()
+    onNear?.()
+  }
   const button = cloneElement(trigger, {
     'aria-haspopup': 'menu',
     'aria-expanded': false,
-    onPointerEnter: (event) => {
-      loadAhead()
-      onPointerEnter?.(event)
-    },
-    onFocus: (event) => {
-      loadAhead()
-      onFocus?.(event)
-    },
+    onPointerEnter: comeNear,
+    onFocus: comeNear,
     onClick: open,
     onKeyDown: (event: KeyboardEvent) => {
       if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return

@@ -1,7 +1,7 @@
 /** Menus. Base UI keeps focus and keys right. */
 import { Menu as BaseMenu } from '@base-ui/react/menu'
 import { Check, Lock } from 'lucide-react'
-import { Fragment, type ReactElement, type ReactNode } from 'react'
+import { type FocusEvent, Fragment, type ReactElement, type ReactNode } from 'react'
 import { keyLabels } from '../shortcuts.ts'
 import { Kbd } from './status-bar.tsx'
 
@@ -22,12 +22,28 @@ export interface MenuEntry {
 }
 
 /**
+ * With Preact, a menu that a key opens keeps the focus, although its first entry is highlighted some frames later: the
+ * first arrow key would do nothing.
+ */
+function focusHighlighted({ target, currentTarget: menu }: FocusEvent<HTMLElement>): void {
+  const look = (frames: number) =>
+    requestAnimationFrame(() => {
+      if (document.activeElement !== menu) return
+      const entry = menu.querySelector<HTMLElement>('[data-highlighted]')
+      if (entry) entry.focus()
+      else if (frames > 0) look(frames - 1)
+    })
+  if (target === menu) look(10)
+}
+
+/**
  * A button that opens a list of which one is chosen. `trigger` is the button as it looks; a menu without one is open at
  * its anchor until `onClose`.
  */
 export function Menu({
   trigger,
   anchor,
+  onNear,
   onClose,
   entries,
   onChoose,
@@ -37,6 +53,8 @@ export function Menu({
 }: {
   trigger?: ReactElement
   anchor?: Element
+  /** The button is pointed at or focused. Handlers of the trigger itself would be lost: Preact renames onFocus. */
+  onNear?: (() => void) | undefined
   onClose?(): void
   entries: readonly MenuEntry[]
   onChoose(value: string): void
@@ -51,10 +69,10 @@ export function Menu({
       {...(anchor ? { open: true } : { defaultOpen: open ?? false })}
       onOpenChange={(isOpen) => !isOpen && onClose?.()}
     >
-      {trigger && <BaseMenu.Trigger render={trigger} />}
+      {trigger && <BaseMenu.Trigger render={trigger} onPointerEnter={onNear} onFocus={onNear} />}
       <BaseMenu.Portal>
         <BaseMenu.Positioner sideOffset={4} align="start" className="over" {...(anchor && { anchor })}>
-          <BaseMenu.Popup className={className}>
+          <BaseMenu.Popup className={className} onFocus={focusHighlighted}>
             {head && (
               <BaseMenu.Group>
                 <BaseMenu.GroupLabel render={head} />

@@ -1,5 +1,4 @@
 /** A page that is not here yet: its skeleton while it loads, and what it says while the server cannot be reached. */
-import { useMatch } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { AfterAMoment, EmptyState } from '../components/states.tsx'
 import { retryScripts } from '../lib/lazy.ts'
@@ -9,13 +8,11 @@ import { useBreadcrumbs, usePagePath } from './current-page.ts'
 
 const usePageName = (): string => useBreadcrumbs().at(-1)?.label ?? words.loading
 
-/** What the router shows while the script of a page loads, or after a page has begun to wait for other data. */
+/** What is shown while the script or the data of a page loads. */
 export function PendingPage() {
-  const isLoadingScript = useMatch({ strict: false, select: ({ status }) => status === 'pending' })
   const isAway = useIsAway()
   useEffect(() => onLiveAgain(retryScripts), [])
-  if (isLoadingScript && isAway) return <NotLoadedPage onTry={retryScripts} />
-  if (isLoadingScript) return <PageSkeleton />
+  if (isAway) return <NotLoadedPage onTry={retryScripts} />
   return (
     <AfterAMoment>
       <PageSkeleton />
@@ -50,7 +47,7 @@ export function NotLoaded({ name, onTry }: { name: string; onTry(): void }) {
 const BOARD = /^\/projects\/[^/]+\/tasks$/
 const ROWS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
 
-export function PageSkeleton() {
+function PageSkeleton() {
   const name = usePageName()
   const isBoard = BOARD.test(usePagePath()) && !location.search.includes('view=')
   return (

@@ -59,7 +59,7 @@ export const signedInRoute = createRoute({
 
 /** A page of its own: a chunk that is loaded when a link to it is pointed at. */
 export const page = <const P extends string, M, N extends keyof M>(path: P, load: () => Promise<M>, name: N) =>
-  createRoute({ getParentRoute: () => signedInRoute, path, component: lazyPage(load as Load, name as string) })
+  createRoute({ getParentRoute: () => signedInRoute, path, ...lazyPage(load as Load, name as string) })
 
 /** A page whose address has search parameters. */
 export const pageWith = <const P extends string, S, M, N extends keyof M>(
@@ -72,6 +72,6 @@ export const pageWith = <const P extends string, S, M, N extends keyof M>(
     getParentRoute: () => signedInRoute,
     path,
     validateSearch,
-    component: lazyPage(load as Load, name as string),
+    ...lazyPage(load as Load, name as string),
   })
 type Load = () => Promise<Record<string, RouteComponent>>

@@ -14,7 +14,7 @@ import { lazyPage } from './page-gate.tsx'
 /** Both addresses share the component, so that the list of chats stays as it is. */
 const assistant = {
   getParentRoute: () => signedInRoute,
-  component: lazyPage(() => import('../routes/assistant/page.tsx'), 'AssistantPage'),
+  ...lazyPage(() => import('../routes/assistant/page.tsx'), 'AssistantPage'),
   remountDeps: () => 'assistant',
 }
 

@@ -3,9 +3,8 @@
  * with its title, and after 200 ms there is a skeleton.
  */
 import { lazyRouteComponent, type RouteComponent } from '@tanstack/react-router'
-import { Suspense, startTransition, useCallback, useEffect, useLayoutEffect, useState } from 'react'
-import { AfterAMoment } from '../components/states.tsx'
-import { NotLoadedPage, PageSkeleton } from '../frame/unloaded-page.tsx'
+import { Suspense, useEffect, useState } from 'react'
+import { NotLoadedPage, PendingPage } from '../frame/unloaded-page.tsx'
 import { loadWhenReachable } from '../lib/lazy.ts'
 import { onQuerySettled, pageQueries } from '../lib/page-queries.ts'
 import { isUnreachable } from '../problem.ts'
@@ -15,38 +14,23 @@ import { isUnreachable } from '../problem.ts'
  * missing: right after an upgrade, but without a connection that ends on an error page of the browser.
  */
 export function lazyPage<M extends Record<string, RouteComponent>>(load: () => Promise<M>, name: keyof M & string) {
-  const Page = lazyRouteComponent(() => loadWhenReachable(load), name) as RouteComponent & { preload?: () => unknown }
-  const gate = () => <PageGate page={Page} />
-  // The router preloads the script by this property, which is gone once that is done.
-  return Object.defineProperty(gate, 'preload', { get: () => Page.preload }) as RouteComponent
+  const Page = lazyRouteComponent(() => loadWhenReachable(load), name)
+  return {
+    component: () => <PageGate page={Page} />,
+    /** Begins to load the script when a link to the page is pointed at. */
+    beforeLoad: () => void Page.preload?.(),
+  }
 }
 
 function PageGate({ page: Page }: { page: RouteComponent }) {
-  const [phase, setPhase] = useState<'first' | 'waiting' | 'later' | 'unloaded'>('first')
-  const show = useCallback(() => {
-    setPhase('waiting')
-    // A transition shows the page as soon as it can be drawn. The fallback of a Suspense would stay for 300 ms.
-    startTransition(() => setPhase('later'))
-  }, [])
-  useEffect(() => onNothingLoaded(() => setPhase('unloaded')), [])
-  if (phase === 'unloaded') return <NotLoadedPage onTry={show} />
-  if (phase === 'later') return <Page />
-  if (phase === 'waiting')
-    return (
-      <AfterAMoment>
-        <PageSkeleton />
-      </AfterAMoment>
-    )
+  const [isUnloaded, setUnloaded] = useState(false)
+  useEffect(() => onNothingLoaded(() => setUnloaded(true)), [])
+  if (isUnloaded) return <NotLoadedPage onTry={() => setUnloaded(false)} />
   return (
-    <Suspense fallback={<Suspended onMount={show} />}>
+    <Suspense fallback={<PendingPage />}>
       <Page />
     </Suspense>
   )
-}
-
-function Suspended({ onMount }: { onMount(): void }) {
-  useLayoutEffect(onMount, [onMount])
-  return null
 }
 
 /** Calls the function when the server cannot be reached and the page has no data at all. */

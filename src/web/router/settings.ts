@@ -6,7 +6,7 @@ import { lazyPage } from './page-gate.tsx'
 const settingsRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/settings',
-  component: lazyPage(() => import('../routes/settings/layout.tsx'), 'SettingsLayout'),
+  ...lazyPage(() => import('../routes/settings/layout.tsx'), 'SettingsLayout'),
 })
 
 const settingsIndexRoute = createRoute({
@@ -19,7 +19,7 @@ const settingsIndexRoute = createRoute({
 
 /** Every page of the settings is a chunk of its own. */
 const settingsPage = <const P extends string>(path: P, load: () => Promise<{ Settings: RouteComponent }>) =>
-  createRoute({ getParentRoute: () => settingsRoute, path, component: lazyPage(load, 'Settings') })
+  createRoute({ getParentRoute: () => settingsRoute, path, ...lazyPage(load, 'Settings') })
 
 const pages = [
   settingsPage('/profile', () => import('../routes/settings/profile.tsx')),

@@ -11,7 +11,7 @@ const planSearch = ({ open }: Record<string, unknown>): { open?: string } => (ty
 /** The plan, an epic and a story share the component, so that the tree stays as it is. */
 const plan = {
   getParentRoute: () => signedInRoute,
-  component: lazyPage(() => import('../routes/plan/page.tsx'), 'PlanPage'),
+  ...lazyPage(() => import('../routes/plan/page.tsx'), 'PlanPage'),
   validateSearch: planSearch,
   remountDeps: () => 'plan',
 }

@@ -12,6 +12,7 @@ import {
   useMemo,
   useRef,
 } from 'react'
+import { useAfterRemoval } from '../../lib/after-removal.ts'
 import { useStatusBarLeft } from '../status-bar.tsx'
 import { type EarlyKeys, useEarlyKeys } from './early-keys.ts'
 import { PickerHints, StatusBarHints } from './hints.tsx'
@@ -109,8 +110,6 @@ const isTouch = (): boolean => matchMedia('(pointer: coarse)').matches
 
 /** Focuses the field at once, and gives the focus back at the end. */
 function useFocus(field: RefObject<HTMLInputElement | null>, onFocusLost: (() => void) | undefined): void {
-  const lost = useRef(onFocusLost)
-  lost.current = onFocusLost
   const before = useRef<Element>(null)
   useLayoutEffect(() => {
     before.current = document.activeElement
@@ -121,16 +120,13 @@ function useFocus(field: RefObject<HTMLInputElement | null>, onFocusLost: (() =>
       popup?.focus()
     } else field.current?.focus({ preventScroll: true })
   }, [field])
-  useEffect(
-    () => () => {
-      // Not if the reader has gone on meanwhile.
-      if (document.activeElement !== document.body) return
-      if (before.current instanceof HTMLElement && before.current.isConnected)
-        before.current.focus({ preventScroll: true })
-      else lost.current?.()
-    },
-    [],
-  )
+  useAfterRemoval(() => {
+    // Not if the reader has gone on meanwhile.
+    if (document.activeElement !== document.body) return
+    if (before.current instanceof HTMLElement && before.current.isConnected)
+      before.current.focus({ preventScroll: true })
+    else onFocusLost?.()
+  })
 }
 
 const PHONE = '(max-width: 767px)'

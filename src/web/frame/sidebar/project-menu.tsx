@@ -45,10 +45,11 @@ export function ProjectMenu({ project: { id, slug, name } }: { project: Named })
     <>
       <LazyMenu
         trigger={
-          <button type="button" className="ib s24 dots" aria-label={w.title(name)} onPointerEnter={load} onFocus={load}>
+          <button type="button" className="ib s24 dots" aria-label={w.title(name)}>
             <Ellipsis className="i s14" aria-hidden />
           </button>
         }
+        onNear={load}
         className="menu wide"
         entries={entriesFor(project, ids.includes(id))}
         onChoose={(value) => void actions[value]?.()}

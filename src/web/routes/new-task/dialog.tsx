@@ -6,7 +6,7 @@ import { Dialog as Base } from '@base-ui/react/dialog'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useRouteContext } from '@tanstack/react-router'
 import { ChevronDown, ChevronRight, X } from 'lucide-react'
-import { type KeyboardEvent, type RefObject, useRef, useState } from 'react'
+import { type KeyboardEvent, type RefObject, useLayoutEffect, useRef, useState } from 'react'
 import { projectsQuery } from '../../account/session.ts'
 import { newIdempotencyKey } from '../../api.ts'
 import { Menu } from '../../components/menu.tsx'
@@ -107,6 +107,8 @@ function NewTaskForm({ project: first, values = {}, title, onClose }: FormProps)
   const files = useNewTaskFiles(form, text)
   const { create, isPending, error } = useCreation(form, project)
   const complete = useCompletionSources()
+  // The dialog would do it one frame later, when a key may already have been pressed.
+  useLayoutEffect(() => title.current?.focus(), [title])
   const submit = () => {
     if (task.title.trim() === '' || isPending || files.isBusy) return
     create(() => {
@@ -206,17 +208,13 @@ function Head({ project, onProject }: { project: Project; onProject(project: Pro
     <div className="row tight nthead">
       <Menu
         trigger={
-          <button
-            type="button"
-            className="btn small"
-            onPointerEnter={() => setEnabled(true)}
-            onFocus={() => setEnabled(true)}
-          >
+          <button type="button" className="btn small">
             <span className="hide">{words.project}: </span>
             {project.name}
             <ChevronDown className="i s12" aria-hidden />
           </button>
         }
+        onNear={() => setEnabled(true)}
         entries={projects.map(({ id, name }) => ({ value: id, label: name, chosen: id === project.id }))}
         onChoose={(id) => onProject(projects.find((one) => one.id === id) ?? project)}
       />

@@ -32,10 +32,11 @@ interface MenuProps extends Props {
 export const PropertyMenu = ({ hot, entries, onChoose, onNear, ...property }: MenuProps) => (
   <Menu
     trigger={
-      <button type="button" className={look(property.value)} data-key={hot} onPointerEnter={onNear} onFocus={onNear}>
+      <button type="button" className={look(property.value)} data-key={hot}>
         <Content {...property} />
       </button>
     }
+    onNear={onNear}
     entries={entries}
     onChoose={onChoose}
   />

@@ -5,6 +5,7 @@ import { Link as LinkIcon, Maximize2, X } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import { ProblemBox, Waiting } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
+import { useAfterRemoval } from '../../lib/after-removal.ts'
 import { copyText } from '../../lib/clipboard.ts'
 import { TaskBody } from './body.tsx'
 import { taskQuery } from './queries.ts'
@@ -23,14 +24,15 @@ export function TaskPanel({ taskKey, onOpen, onClose }: Props) {
   const keys = useShownTasks().map(({ key }) => key)
   const { data: task, error } = useQuery(taskQuery(taskKey))
   const panel = useRef<HTMLElement>(null)
+  const before = useRef<Element>(null)
   useEffect(() => {
-    const before = document.activeElement
+    before.current = document.activeElement
     panel.current?.focus()
-    return () => {
-      // Not if the reader has gone on to another card meanwhile.
-      if (before instanceof HTMLElement && document.activeElement === document.body) before.focus()
-    }
   }, [])
+  useAfterRemoval(() => {
+    // Not if the reader has gone on to another card meanwhile.
+    if (before.current instanceof HTMLElement && document.activeElement === document.body) before.current.focus()
+  })
   const copy = async () => {
     await copyText(new URL(`/tasks/${taskKey}`, location.href).href)
     toast({ title: words.copied })

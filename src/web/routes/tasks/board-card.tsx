@@ -127,9 +127,9 @@ const CardContent = memo(function Inside({ task, chosen, moving, may, focused, o
           focused.current = task.id
           on.current.point()
         }}
-        // React does not call this for an element that it removes.
+        // An element that is removed, because its card gets another column, has lost its ref by now.
         onBlur={() => {
-          focused.current = undefined
+          if (cover.current) focused.current = undefined
         }}
         onKeyDown={onKeyDown}
       />
