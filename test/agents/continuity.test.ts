@@ -2,6 +2,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { prepareStreams } from '../../src/features/connections/streams.ts'
 import { connectionClosed, factsOf, type McpClient, type Result, sessionClosed, ways } from '../mcp/support.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
+import { takeSome } from '../support/thorough.ts'
 
 let t: TestApp
 let ada: Person
@@ -57,7 +58,7 @@ beforeEach(async () => {
 
 const withConnections = ['v2 client, SSE', 'v2 client, HTTP 2025', 'v1 client, SSE', 'v1 client, HTTP']
 
-describe.each(withConnections)('the default project of two windows on one token, by %s', (way) => {
+describe.each(takeSome(withConnections))('the default project of two windows on one token, by %s', (way) => {
   test('is the project of each window’s own session, and a third window has none', async () => {
     const token = await mcpToken(t, ada, { name: unique('laptop') })
     const other = await newProject()

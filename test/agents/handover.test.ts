@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { call, mcpToken, member, PASSWORD, type Person, person, type TestApp, unique } from '../support/app.ts'
+import { isShort } from '../support/thorough.ts'
 import { allowing } from '../support/timing.ts'
 import { until } from '../support/until.ts'
 import { ServerProcess } from './handover/server.ts'
@@ -113,8 +114,8 @@ const crews: [string, readonly TransportName[]][] = [
 ]
 
 describe('four workers in two windows of two tokens', () => {
-  test.each(crews)('complete 60 tasks once each by %s, although one worker dies', async (_, crew) => {
-    const keys = await newTasks(ada, project, 60)
+  test.each(crews)('complete every task once by %s, although one worker dies', async (_, crew) => {
+    const keys = await newTasks(ada, project, isShort ? 28 : 60)
     const all: Work = { project: project.key, keys, given: new Map(), done: [] }
     const tokens = [await newToken(), await newToken()]
     const workers = crew.map(
@@ -171,10 +172,12 @@ describe('a server in a separate process', () => {
     return (await owner.fetch<{ token: string }>('POST', '/api/mcp-tokens', wanted)).body.token
   }
 
-  test.each([
+  const ends = [
     ['kill -9', 'SIGKILL'],
     ['a restart', 'SIGINT'],
-  ] as const)('returns every agent’s task after %s', async (_, signal) => {
+  ] as const
+  // A server that was killed has told nobody that it ends.
+  test.each(isShort ? ends.slice(0, 1) : ends)('returns every agent’s task after %s', async (_, signal) => {
     const keys = await newTasks(owner, work, transports.length)
     const agents: { token: string; window: Window; task: string }[] = []
     for (const transport of transports) {

@@ -9,6 +9,7 @@ import type { TSchema } from '../../src/schema.ts'
 import { requiredProof } from '../../src/server/policy.ts'
 import { buildHttp } from '../../src/server/server.ts'
 import { call, type Person, person } from '../support/app.ts'
+import { takeSome } from '../support/thorough.ts'
 import {
   callRoute,
   errorsOf,
@@ -129,7 +130,7 @@ describe('validation of parameters', () => {
                 : schema.format
                   ? ['zz', '1', '']
                   : ['x'.repeat((schema.maxLength as number) + 1)]
-        for (const value of bad) {
+        for (const value of takeSome(bad)) {
           const answer = await callRoute(
             route,
             allowedCaller(route),
@@ -152,7 +153,7 @@ describe('validation of parameters', () => {
           '2026-02-31T00:00:00Z',
           '2026-01-01T00:00:00%2B99:99',
         ]
-        for (const value of [...worthSending(schema, hostile), `a&${name}=b`])
+        for (const value of takeSome([...worthSending(schema, hostile), `a&${name}=b`]))
           wrong.check(
             `${nameOf(route)} ${name}=${value}`,
             await callRoute(route, allowedCaller(route), `${path}?${name}=${value}`, form),
@@ -161,7 +162,7 @@ describe('validation of parameters', () => {
           )
       }
       const strange = ['__proto__=1', 'constructor=1', '__proto__[admin]=1', 'limit[]=1', 'sort[a]=b', '=', '&&&']
-      for (const query of strange)
+      for (const query of takeSome(strange))
         wrong.check(
           `${nameOf(route)} ?${query}`,
           await callRoute(route, allowedCaller(route), `${path}?${query}`, form),
@@ -191,7 +192,7 @@ describe('validation of parameters', () => {
     for (const route of routes.filter((r) => r.path.includes(':'))) {
       for (const param of paramsOf(route.path)) {
         const schema = properties(route.hooks.params).find(([name]) => param.endsWith(`:${name}`))?.[1]
-        for (const value of worthSending(schema, hostile)) {
+        for (const value of takeSome(worthSending(schema, hostile))) {
           const path = fillPath(route.path, (p) =>
             p === param ? { ...a, paths: { ...a.paths, [p]: 'HOSTILE' } } : a,
           ).replace('HOSTILE', value)

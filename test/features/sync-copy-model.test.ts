@@ -9,6 +9,7 @@ import { pullChanges, pushChanges } from '../../cli/copy/exchange.ts'
 import type { Mutation, Row } from '../../cli/copy/mutation.ts'
 import { applyPage, type Change, type Page, type Receipt } from '../../cli/copy/pages.ts'
 import { AppError } from '../../src/errors.ts'
+import { isShort } from '../support/thorough.ts'
 
 /**
  * The copy of the command line against a small model of the server, with lost responses, cut pushes, changed rights, moves, deletions and
@@ -262,7 +263,7 @@ test('copies converge and lose nothing, whatever gets lost in transit', async ()
       expect(lost.map(({ id, value }) => `${id} ${value}`)).toEqual([])
       for (const { copy } of devices) copy.delete()
     }),
-    process.env.SOAK ? { numRuns: Number(process.env.HISTORIES ?? 6000) } : { numRuns: 60, seed: 14 },
+    process.env.SOAK ? { numRuns: Number(process.env.HISTORIES ?? 6000) } : { numRuns: isShort ? 20 : 60, seed: 14 },
   )
 }, 600_000)
 

@@ -22,12 +22,13 @@ import {
 import { Line } from '../support/line.ts'
 import { SyncClient } from '../support/sync-client.ts'
 import { stepOf, World } from '../support/sync-world.ts'
+import { isShort, thorough } from '../support/thorough.ts'
 
 /**
  * Histories with lost answers, cut pushes, changed rights, moves, deletes, wrong clocks, and restores of the server in
  * between. On Postgres the devices take turns with two instances. `./test/run --soak` runs more of them.
  */
-const HISTORIES = process.env.SOAK ? Number(process.env.HISTORIES ?? 300) : 2
+const HISTORIES = process.env.SOAK ? Number(process.env.HISTORIES ?? 300) : isShort ? 1 : 2
 /** Without SOAK, every run plays the same histories. */
 if (!process.env.SOAK) fc.configureGlobal({ seed: 14 })
 const folder = mkdtempSync(join(tmpdir(), 'tutti-sync-'))
@@ -70,25 +71,29 @@ test('devices converge, lose no edit and overwrite nothing unseen, in any order 
   )
 })
 
-test('devices converge with a server restored from its backup, including all unsent changes', async () => {
-  const history = fc.array(stepOf([]), { minLength: 6, maxLength: 9, size: 'max' })
-  await fc.assert(
-    fc.asyncProperty(history, history, history, clocks, async (before, lost, after, clock) => {
-      const world = await World.create(servers, people, clock)
-      const file = join(folder, `${Bun.randomUUIDv7()}.backup`)
-      for (const one of before) await world.run(one)
-      await createBackup(systemCtx(t), { path: file })
-      for (const one of lost) await world.run(one)
-      const other = await restored(t, file)
-      await world.moveTo(other)
-      for (const one of after) await world.run(one)
-      await world.expectConverged()
-      await world.close()
-      await other.close()
-    }),
-    { numRuns: process.env.SOAK ? 5 : 1, endOnFailure: true },
-  )
-}, 600_000)
+thorough(
+  'devices converge with a server restored from its backup, including all unsent changes',
+  async () => {
+    const history = fc.array(stepOf([]), { minLength: 6, maxLength: 9, size: 'max' })
+    await fc.assert(
+      fc.asyncProperty(history, history, history, clocks, async (before, lost, after, clock) => {
+        const world = await World.create(servers, people, clock)
+        const file = join(folder, `${Bun.randomUUIDv7()}.backup`)
+        for (const one of before) await world.run(one)
+        await createBackup(systemCtx(t), { path: file })
+        for (const one of lost) await world.run(one)
+        const other = await restored(t, file)
+        await world.moveTo(other)
+        for (const one of after) await world.run(one)
+        await world.expectConverged()
+        await world.close()
+        await other.close()
+      }),
+      { numRuns: process.env.SOAK ? 5 : 1, endOnFailure: true },
+    )
+  },
+  600_000,
+)
 
 test('merging with an unchanged version returns the other version', () => {
   const text = fc.array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 12 }).map((lines) => lines.join('\n'))

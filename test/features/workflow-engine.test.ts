@@ -19,6 +19,7 @@ import {
   type Workflow,
 } from '../../src/features/projects/workflow/workflow-schema.ts'
 import { findPath } from '../../src/records/cycles.ts'
+import { isShort } from '../support/thorough.ts'
 
 /** The same cases in every run; to look further, change it for a while. */
 fc.configureGlobal({ seed: 20261115 })
@@ -320,7 +321,7 @@ test('every step in any workflow is one of its transitions, with the evidence of
         }
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: isShort ? 500 : 2000 },
   )
 })
 

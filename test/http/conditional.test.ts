@@ -3,6 +3,7 @@ import { documentedRoutes, type RouteLike, routeAction } from '../../src/http/op
 import type { TSchema } from '../../src/schema.ts'
 import { bodyOf, buildWorld, communityPost, fillPath, type World } from '../contract/world.ts'
 import { call, logged, type Person, person, sharedApp, type TestApp, testApp, unique } from '../support/app.ts'
+import { takeSome } from '../support/thorough.ts'
 
 /** Requests that depend on what happened before: versions, repeated calls, pages. */
 const t = await sharedApp()
@@ -446,7 +447,7 @@ describe('pages of a list', () => {
       // A feed has no choice of orders.
       const { sort: choice } = (route.hooks.query as TSchema).properties as { sort?: { enum: string[] } }
       for (const sort of choice?.enum ?? ['seq'])
-        for (const value of ['zz', 5, -1, 1e300, true, '2026-02-31T00:00:00.000Z']) {
+        for (const value of takeSome(['zz', 5, -1, 1e300, true, '2026-02-31T00:00:00.000Z'])) {
           const order = choice ? 'asc' : 'desc'
           const cursor = Buffer.from(JSON.stringify([`${sort}.${order}`, value, id])).toString('base64url')
           const query = new URLSearchParams({ cursor, ...(choice && { sort, order }) })

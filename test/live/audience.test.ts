@@ -12,6 +12,7 @@ import { visibleEvents } from '../../src/features/activity/service.ts'
 import { isWorkEvent } from '../../src/records/feed.ts'
 import { makeEvent } from '../db/events-support.ts'
 import { type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
+import { isShort } from '../support/thorough.ts'
 
 let t: TestApp
 let people: Person[]
@@ -109,6 +110,6 @@ test('a user receives an event live if and only if it is in their feed', async (
       const heard = rows.filter((row) => audience.accessTo(actor, row).shared)
       expect(heard.map(({ id }) => id).sort()).toEqual(found.map(({ id }) => id).sort())
     }),
-    { numRuns: 40, seed: 14 },
+    { numRuns: isShort ? 15 : 40, seed: 14 },
   )
 })

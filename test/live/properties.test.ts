@@ -5,11 +5,14 @@ import fc from 'fast-check'
 import { type AppEvent, insertEvent } from '../../src/events/event.ts'
 import { makeEvent } from '../db/events-support.ts'
 import { apiKey, call, member, type Person, person, type TestApp, testApp } from '../support/app.ts'
+import { isShort } from '../support/thorough.ts'
 import { frame, LiveClient, type Message, StreamClient } from './support.ts'
 
 /** With SOAK=1 many more, and different ones each time (`HISTORIES` sets the number). */
 const runs = (few: number, many: number) =>
-  process.env.SOAK ? { numRuns: Number(process.env.HISTORIES ?? many) } : { numRuns: few, seed: 14 }
+  process.env.SOAK
+    ? { numRuns: Number(process.env.HISTORIES ?? many) }
+    : { numRuns: isShort ? Math.ceil(few / 2) : few, seed: 14 }
 
 let apps: TestApp[]
 let ada: Person

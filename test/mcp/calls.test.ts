@@ -5,6 +5,7 @@ import { AppError } from '../../src/errors.ts'
 import { MOST_BYTES } from '../../src/mcp/result.ts'
 import { array, jsonObject, nullable, object, optional, type TObject, type TSchema, text } from '../../src/schema.ts'
 import { logged, mcpToken, type Person, person, sharedApp, type TestApp, testApp, unique } from '../support/app.ts'
+import { isShort } from '../support/thorough.ts'
 import { anyTool, openRaw, type RawStream, type Result, serveTools, ways } from './support.ts'
 
 /** The same cases in every run; to look further, change it for a while. */
@@ -90,7 +91,7 @@ describe('arguments', () => {
               structuredContent?.code as string,
             )
         }),
-        { numRuns: process.env.SOAK ? 25 : 15 },
+        { numRuns: process.env.SOAK ? 25 : isShort ? 5 : 15 },
       )
     })
   }
