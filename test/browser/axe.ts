@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
+import { isShort } from '../support/thorough.ts'
 
 const source = readFileSync(Bun.resolveSync('axe-core/axe.min.js', import.meta.dir), 'utf8')
 
@@ -10,8 +11,8 @@ interface Violation {
 
 /**
  * What axe finds wrong on the page (WCAG 2.2 AA and best practice). It runs outside the page's content policy. Only what
- * is wrong is described and sent: to describe every element that is right took half of the time. Without `colours` the
- * contrast, which takes most of the time, is left out.
+ * is wrong is described and sent: to describe every element that is right took half of the time. Without `colours`, and
+ * in a short run, the contrast is left out, which takes most of the time.
  */
 export async function axe(page: Page, { colours = true } = {}): Promise<string[]> {
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(source)
@@ -19,7 +20,7 @@ export async function axe(page: Page, { colours = true } = {}): Promise<string[]
     `axe.run(document, {
       runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
       resultTypes: ['violations'],
-      rules: { 'color-contrast': { enabled: ${colours} } },
+      rules: { 'color-contrast': { enabled: ${colours && !isShort} } },
     }).then(({ violations }) => violations)`,
   )) as Violation[]
   const lines: string[] = []

@@ -7,7 +7,7 @@ import { recordTransfers, type Transfer } from '../bench/visits.ts'
 import { member, person, sharedApp, systemCtx, unique } from '../support/app.ts'
 import { until } from '../support/until.ts'
 import { axe } from './axe.ts'
-import { call, evil, expectSound, inEachLook, newProject, newTask, signedIn, teamOf } from './support.ts'
+import { call, evil, expectSound, inEachLook, newProject, newTask, signedIn, teamOf, thorough } from './support.ts'
 
 /** What stands around every page of the dashboard: sidebar, palette, keys, search, and how much of it is loaded. */
 const t = await sharedApp()
@@ -161,24 +161,28 @@ test('the dashboard receives events by server-sent events where WebSockets are b
   await ada.leave()
 }, 300_000)
 
-test('the dashboard polls for events where WebSockets and streams are blocked', async () => {
-  const boss = await person(t)
-  const ada = await signedIn(t, boss.email)
-  const { slug } = await newProject(ada)
-  const task = await newTask(ada, slug, { title: 'Ferry' })
-  // Without jitter the page does not wait before it tries again.
-  await ada.context.addInitScript('Math.random = () => 0')
-  await ada.page.routeWebSocket(/\/api\/ws/, (socket) => socket.close())
-  await ada.page.route(/\/api\/events/, (route) =>
-    route.request().headers().accept?.includes('json') ? route.continue() : route.fulfill({ status: 502, body: '' }),
-  )
-  await ada.goto(`/projects/${slug}/tasks`)
-  await ada.see('Live (polling)')
-  await call(ada, 'PATCH', `/api/tasks/${task.key}`, { title: 'Lighthouse' })
-  await ada.see('Lighthouse')
-  expect(new Set(ada.refused)).toEqual(new Set(['GET /api/events 502']))
-  await ada.leave(...ada.refused)
-}, 300_000)
+thorough(
+  'the dashboard polls for events where WebSockets and streams are blocked',
+  async () => {
+    const boss = await person(t)
+    const ada = await signedIn(t, boss.email)
+    const { slug } = await newProject(ada)
+    const task = await newTask(ada, slug, { title: 'Ferry' })
+    // Without jitter the page does not wait before it tries again.
+    await ada.context.addInitScript('Math.random = () => 0')
+    await ada.page.routeWebSocket(/\/api\/ws/, (socket) => socket.close())
+    await ada.page.route(/\/api\/events/, (route) =>
+      route.request().headers().accept?.includes('json') ? route.continue() : route.fulfill({ status: 502, body: '' }),
+    )
+    await ada.goto(`/projects/${slug}/tasks`)
+    await ada.see('Live (polling)')
+    await call(ada, 'PATCH', `/api/tasks/${task.key}`, { title: 'Lighthouse' })
+    await ada.see('Lighthouse')
+    expect(new Set(ada.refused)).toEqual(new Set(['GET /api/events 502']))
+    await ada.leave(...ada.refused)
+  },
+  300_000,
+)
 
 test('a stopped server is shown; a change waits, and work continues once the server is back', async () => {
   const boss = await person(t)
@@ -274,26 +278,30 @@ test('three tabs stay signed in when all renew the session at once, without brow
   await ada.leave(...ada.refused)
 }, 300_000)
 
-test('a page makes few requests and loads few bytes', async () => {
-  const boss = await person(t)
-  const ada = await signedIn(t, boss.email)
-  const { slug } = await newProject(ada)
-  const task = await newTask(ada, slug, { title: 'One' })
-  for (const path of ['/', '/projects', `/projects/${slug}/tasks`, `/tasks/${task.key}`]) {
-    // The page before loads code ahead, which must not be counted here.
-    await ada.page.goto('about:blank')
-    ada.asked.splice(0)
-    await ada.goto(path)
-    await ada.page.locator('main h1').waitFor()
-    await ada.page.waitForLoadState('networkidle')
-    const called = ada.asked.filter(({ pathname }) => pathname.startsWith('/api/'))
-    expect({ path, calls: called.length <= 8 || called.map(String) }).toEqual({ path, calls: true })
-    // The picker of a task and the code for edits that wait are loaded ahead.
-    const files = ada.asked.filter(({ pathname }) => /^\/(web|fonts|assets)\//.test(pathname))
-    expect({ path, files: files.length <= 14 || files.map(String) }).toEqual({ path, files: true })
-  }
-  await ada.leave()
-}, 300_000)
+thorough(
+  'a page makes few requests and loads few bytes',
+  async () => {
+    const boss = await person(t)
+    const ada = await signedIn(t, boss.email)
+    const { slug } = await newProject(ada)
+    const task = await newTask(ada, slug, { title: 'One' })
+    for (const path of ['/', '/projects', `/projects/${slug}/tasks`, `/tasks/${task.key}`]) {
+      // The page before loads code ahead, which must not be counted here.
+      await ada.page.goto('about:blank')
+      ada.asked.splice(0)
+      await ada.goto(path)
+      await ada.page.locator('main h1').waitFor()
+      await ada.page.waitForLoadState('networkidle')
+      const called = ada.asked.filter(({ pathname }) => pathname.startsWith('/api/'))
+      expect({ path, calls: called.length <= 8 || called.map(String) }).toEqual({ path, calls: true })
+      // The picker of a task and the code for edits that wait are loaded ahead.
+      const files = ada.asked.filter(({ pathname }) => /^\/(web|fonts|assets)\//.test(pathname))
+      expect({ path, files: files.length <= 14 || files.map(String) }).toEqual({ path, files: true })
+    }
+    await ada.leave()
+  },
+  300_000,
+)
 
 const KB = 1024
 test('the home page is complete after 150 KB, headers included, if the browser has stored nothing', async () => {

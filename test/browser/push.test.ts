@@ -6,7 +6,7 @@ import { type Notice, notify } from '../../src/features/notifications/service.ts
 import { ownApp } from '../features/support.ts'
 import { person, systemCtx, type TestApp } from '../support/app.ts'
 import { Browser, PushService } from '../support/push-service.ts'
-import { call, expectSound, inEachLook, signedIn, type Visitor } from './support.ts'
+import { call, expectSound, inEachLook, signedIn, thorough, type Visitor } from './support.ts'
 
 /**
  * Push notifications in a real browser. Chromium has no push service here, so the test plays that of the browser: the
@@ -104,13 +104,17 @@ describe('Settings › Notifications', () => {
     await ada.leave()
   }, 300_000)
 
-  test('is sound in both looks with a browser in the list', async () => {
-    const { ada } = await atSettings(new Browser())
-    await ada.button('Turn on in this browser').click()
-    await ada.page.locator('.setrow').getByText('this browser').waitFor()
-    await inEachLook(ada, () => expectSound(ada, '/settings/notifications', '.setrow'))
-    await ada.leave()
-  }, 300_000)
+  thorough(
+    'is sound in both looks with a browser in the list',
+    async () => {
+      const { ada } = await atSettings(new Browser())
+      await ada.button('Turn on in this browser').click()
+      await ada.page.locator('.setrow').getByText('this browser').waitFor()
+      await inEachLook(ada, () => expectSound(ada, '/settings/notifications', '.setrow'))
+      await ada.leave()
+    },
+    300_000,
+  )
 
   test('has no control where the operator has not turned push on', async () => {
     const off = await ownApp(undefined, { background: 'on', PUSH: 'off' })

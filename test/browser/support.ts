@@ -297,11 +297,11 @@ export const evil = '<img src=x onerror=alert(1)><script>alert(2)</script>[x](ja
 /**
  * Opens the page, waits for what `shown` selects, and checks what holds for every page: one first heading, a title, no
  * sideways scrolling, nothing of what people stored became markup, and axe finds nothing. The contrast of the dark
- * colours is checked only at night (`test/run --nightly`).
+ * colours is checked only at night (`test/run --nightly`), that of the light ones with `--full`.
  */
 export async function expectSound(who: Visitor, path: string, shown: string): Promise<void> {
   const isDark = (await who.page.evaluate('matchMedia("(prefers-color-scheme: dark)").matches')) as boolean
-  if (isDark) await goWithin(who, path)
+  if (isDark || isShort) await goWithin(who, path)
   else await who.goto(path)
   await who.page.locator(shown).first().waitFor()
   const found = await axe(who.page, { colours: !isDark || Boolean(process.env.NIGHTLY) })
@@ -317,8 +317,8 @@ export async function expectSound(who: Visitor, path: string, shown: string): Pr
 }
 
 /**
- * Goes to another page of the dashboard as a link does. In the light look each page is loaded anew; to do that again
- * would only compile the same scripts. A page that does not exist is visited in between, so that nothing of the page
+ * Goes to another page of the dashboard as a link does. With `--full` each page is loaded anew in the light look; to do
+ * that again would only compile the same scripts. A page that does not exist is visited in between, so that nothing of the page
  * before is taken for the new one.
  */
 async function goWithin({ page, goto }: Visitor, path: string): Promise<void> {
