@@ -9,12 +9,15 @@ interface Violation {
   nodes: { target: string[]; any: { message: string }[] }[]
 }
 
+/** What `runAxe` finds on a page in the middle of a journey. `./test/run` leaves that to `--full`. */
+export const axe = async (page: Page, options = {}): Promise<string[]> => (isShort ? [] : runAxe(page, options))
+
 /**
  * What axe finds wrong on the page (WCAG 2.2 AA and best practice). It runs outside the page's content policy. Only what
  * is wrong is described and sent: to describe every element that is right took half of the time. Without `colours`, and
  * in a short run, the contrast is left out, which takes most of the time.
  */
-export async function axe(page: Page, { colours = true } = {}): Promise<string[]> {
+export async function runAxe(page: Page, { colours = true } = {}): Promise<string[]> {
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(source)
   const found = (await page.evaluate(
     `axe.run(document, {

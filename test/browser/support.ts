@@ -11,7 +11,7 @@ import { logged, type TestApp, unique } from '../support/app.ts'
 import { json, PASSWORD, type Served, serve, tutti } from '../support/binary.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { isShort } from '../support/thorough.ts'
-import { axe } from './axe.ts'
+import { runAxe } from './axe.ts'
 
 export { thorough } from '../support/thorough.ts'
 
@@ -304,7 +304,7 @@ export async function expectSound(who: Visitor, path: string, shown: string): Pr
   if (isDark || isShort) await goWithin(who, path)
   else await who.goto(path)
   await who.page.locator(shown).first().waitFor()
-  const found = await axe(who.page, { colours: !isDark || Boolean(process.env.NIGHTLY) })
+  const found = await runAxe(who.page, { colours: !isDark || Boolean(process.env.NIGHTLY) })
   expect({ path, found }).toEqual({ path, found: [] })
   expect({ path, h1: await who.page.locator('h1').count() }).toEqual({ path, h1: 1 })
   expect(await who.page.title()).toMatch(/ · Tutti$/)
