@@ -10,8 +10,6 @@ export interface Hook<I, O> {
   handle(handler: HookHandler<I, O>): HookRegistration
   /** Calls the handlers one after the other and returns their results. No handler may depend on the order. */
   call(ctx: Ctx, input: I): Promise<O[]>
-  /** Calls the handlers beside each other. Only for handlers that just read. */
-  callTogether(ctx: Ctx, input: I): Promise<O[]>
 }
 
 type HookHandler<I, O> = (ctx: Ctx, input: I) => O | Promise<O>
@@ -31,8 +29,6 @@ export function hook<I, O = void>(name: string): Hook<I, O> {
         results.push(await (handler as HookHandler<I, O>)(ctx, input))
       return results
     },
-    callTogether: (ctx, input) =>
-      Promise.all((ctx.app.hooks.get(name) ?? []).map(async (handler) => (handler as HookHandler<I, O>)(ctx, input))),
   }
 }
 

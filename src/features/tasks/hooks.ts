@@ -1,3 +1,4 @@
+import type { SQL } from 'drizzle-orm'
 import { hook } from '../../hooks.ts'
 import type { Status } from '../../records/task-states.ts'
 import type { TaskCheckpoint } from './leases/checkpoint-schema.ts'
@@ -7,8 +8,11 @@ import type { Task, TaskDetail, TaskItem } from './schema.ts'
 /** Returns the parts of a task's detail that upper features provide, as far as the caller may see them. */
 export const taskParts = hook<{ task: Task }, Partial<Pick<TaskDetail, 'features'>>>('tasks.parts')
 
-/** Returns which of these open tasks have a flag that an upper feature knows and whose reason the caller may see. */
-export const flaggedTasks = hook<{ tasks: readonly TaskItem[] }, { flag: TaskFlag; ids: readonly string[] }>(
+/**
+ * Returns a query for the ids of those of these open tasks that have a flag which an upper feature knows and whose
+ * reason the caller may see; undefined if there are none. The queries of all features are sent as one statement.
+ */
+export const flaggedTasks = hook<{ tasks: readonly TaskItem[] }, { flag: TaskFlag; ids: SQL } | undefined>(
   'tasks.flagged',
 )
 

@@ -48,21 +48,19 @@ const isEvidenceMissing = sql`coalesce((select true from ${featureEvidence} e
   limit 1), false)`
 
 /** The tasks of features whose review or evidence asks for changes. */
-export const flagChangesAsked = flaggedTasks.handle(async (ctx, { tasks }) => {
-  if (tasks.length === 0 || !mayRead(ctx, 'feature')) return { flag: 'changes_asked', ids: [] }
+export const flagChangesAsked = flaggedTasks.handle((ctx, { tasks }) => {
+  if (!mayRead(ctx, 'feature')) return undefined
   const projectIds = idList([...new Set(tasks.map(({ projectId }) => projectId))])
   const taskIds = idList(tasks.map(({ id }) => id))
-  const rows = await ctx.db
-    .select({ taskIds: features.taskIds })
-    .from(features)
-    .where(
-      and(
-        anyOf(features.projectId, projectIds),
-        isNull(features.deletedAt),
-        sql`${features.taskIds} ?| ${taskIds}::text[]`,
-        inVisibleProject(features.projectId, rightsOf(ctx.actor)),
-        or(isReviewUnanswered, isEvidenceMissing),
-      ),
-    )
-  return { flag: 'changes_asked', ids: rows.flatMap((row) => row.taskIds) }
+  const which = and(
+    anyOf(features.projectId, projectIds),
+    isNull(features.deletedAt),
+    sql`${features.taskIds} ?| ${taskIds}::text[]`,
+    inVisibleProject(features.projectId, rightsOf(ctx.actor)),
+    or(isReviewUnanswered, isEvidenceMissing),
+  )
+  return {
+    flag: 'changes_asked',
+    ids: sql`select jsonb_array_elements_text(${features.taskIds}) from ${features} where ${which}`,
+  }
 })

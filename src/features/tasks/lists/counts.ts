@@ -8,10 +8,14 @@ import { taskCounts } from '../table.ts'
  * `taskCounts.projectId`. The time does not grow with the number of tasks.
  */
 export async function countByStatus(ctx: Ctx, projects: SQL): Promise<Map<Status, number>> {
-  const rows = await ctx.db
-    .select({ status: taskCounts.status, n: sql<number>`sum(${taskCounts.n})::int` })
+  const rows = await selectCountsByStatus(ctx, projects)
+  return new Map(rows.map(({ value, n }) => [value, n]))
+}
+
+export const selectCountsByStatus = (ctx: Ctx, projects: SQL) =>
+  ctx.db
+    .select({ value: taskCounts.status, n: sql<number>`sum(${taskCounts.n})::int` })
     .from(taskCounts)
     .where(projects)
     .groupBy(taskCounts.status)
-  return new Map(rows.map(({ status, n }) => [status, n]))
-}
+    .having(sql`sum(${taskCounts.n}) > 0`)

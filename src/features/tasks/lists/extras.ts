@@ -1,13 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../../action.ts'
 import { NO_USER_ID } from '../../../auth/actor.ts'
-import { anyOf, idList } from '../../../db/columns.ts'
 import { isClosed } from '../../../records/task-states.ts'
 import { splitList } from '../../../schema.ts'
 import { notifications } from '../../notifications/table.ts'
 import { flaggedTasks } from '../hooks.ts'
 import { isReadyTask } from '../leases/pick-order.ts'
 import { isStalled } from '../leases/stalled.ts'
+import { type ItemRow, toItem } from '../rows.ts'
 import type { TaskItem } from '../schema.ts'
 import { tasks } from '../table.ts'
 import { type TaskFlag, taskFlags } from './extras-schema.ts'
@@ -36,51 +36,65 @@ const flagsOf = ({ actor, now }: Ctx): [TaskFlag, SQL | undefined][] => {
   ]
 }
 
-/** Returns the flags that upper features know: one query for each of them, whatever the number of tasks. */
+/** Returns the flags that upper features know, in one statement. */
 async function addedFlags(ctx: Ctx, items: readonly TaskItem[]): Promise<Map<string, Set<TaskFlag>>> {
-  const flags = new Map<string, Set<TaskFlag>>()
   const open = items.filter(({ status }) => !isClosed(status))
+  const flags = new Map(open.map(({ id }) => [id, new Set<TaskFlag>()]))
   if (open.length === 0) return flags
-  for (const { id } of open) flags.set(id, new Set())
-  for (const { flag, ids } of await flaggedTasks.callTogether(ctx, { tasks: open }))
-    for (const id of ids) flags.get(id)?.add(flag)
+  const queries = (await flaggedTasks.call(ctx, { tasks: open })).filter((one) => one !== undefined)
+  if (queries.length === 0) return flags
+  const parts = queries.map(({ flag, ids }) => sql`select ${flag}::text as flag, flagged.id from (${ids}) flagged(id)`)
+  const { rows } = await ctx.db.execute<{ flag: TaskFlag; id: string }>(sql.join(parts, sql` union all `))
+  for (const { flag, id } of rows) flags.get(id)?.add(flag)
   return flags
 }
 
-/** Adds to the items what the caller asked for: flags, the progress of parts, how many tasks each one frees. */
-export async function withExtras(ctx: Ctx, items: readonly TaskItem[], list: string | undefined): Promise<TaskItem[]> {
-  const wanted = new Set(splitList(list))
-  if (wanted.size === 0 || items.length === 0) return [...items]
-  const ids = idList(items.map(({ id }) => id))
-  const flags = wanted.has('flags') ? flagsOf(ctx) : []
-  const chosen = flags.map(([name, which]) => sql`case when ${which ?? sql`false`} then ${name}::text end`)
-  const rows = ctx.db
-    .select({
-      id: tasks.id,
-      // The number of a closed task says how many waited when it was closed.
-      frees: sql<number>`case when ${tasks.status} in ('done', 'cancelled') then 0 else ${tasks.openWaiters} end`,
-      flags: sql<string>`${chosen.length > 0 ? sql`concat_ws(',', ${sql.join(chosen, sql`, `)})` : sql`''`}`,
-      parts: wanted.has('parts')
-        ? sql<string>`(select count(*) filter (where p.status = 'done') || ',' || count(*) from ${tasks} p
-            where p.parent_id = ${tasks}.id and p.deleted_at is null and p.status <> 'cancelled')`
-        : sql<string>`''`,
-    })
-    .from(tasks)
-    .where(anyOf(tasks.id, ids))
-  const [own, added] = await Promise.all([rows, wanted.has('flags') ? addedFlags(ctx, items) : undefined])
-  const found = new Map(own.map((row) => [row.id, row]))
-  const shownFlags = (id: string) => {
-    const all = new Set([...splitList<TaskFlag>(found.get(id)?.flags), ...(added?.get(id) ?? [])])
-    return taskFlags.filter((flag) => all.has(flag)).slice(0, MOST_FLAGS)
-  }
-  return items.map((item) => {
-    const row = found.get(item.id)
-    const [done = 0, total = 0] = (row?.parts ?? '').split(',').map(Number)
-    return {
-      ...item,
-      ...(wanted.has('flags') && { flags: shownFlags(item.id) }),
-      ...(wanted.has('parts') && { parts: total > 0 ? { done, total } : null }),
-      ...(wanted.has('frees') && { freesCount: row?.frees ?? 0 }),
-    }
-  })
+/** What a list adds to each task: SQL for the columns to select with the items, and how to read them. */
+export interface Extras {
+  columns: Record<string, SQL>
+  read(row: ItemRow): TaskItem
+  /** Adds the flags that upper features know, of all groups of a list together. */
+  complete(items: readonly TaskItem[]): Promise<TaskItem[]>
 }
+
+/** Parses what the caller asked for: flags, the progress of parts, how many tasks each one frees. */
+export function extrasOf(ctx: Ctx, list: string | undefined): Extras {
+  const wanted = new Set(splitList(list))
+  const columns = {
+    ...(wanted.has('flags') && { flags: ownFlags(ctx) }),
+    ...(wanted.has('parts') && { parts: progressOfParts }),
+    // The number of a closed task says how many waited when it was closed.
+    ...(wanted.has('frees') && {
+      frees: sql`case when ${tasks.status} in ('done', 'cancelled') then 0 else ${tasks.openWaiters} end`,
+    }),
+  }
+  return {
+    columns,
+    read: (row) => {
+      const { flags, parts, frees } = row as ItemRow & { flags?: string; parts?: string; frees?: number }
+      const [done = 0, total = 0] = (parts ?? '').split(',').map(Number)
+      return {
+        ...toItem(row, ctx.now),
+        ...(wanted.has('flags') && { flags: splitList<TaskFlag>(flags) }),
+        ...(wanted.has('parts') && { parts: total > 0 ? { done, total } : null }),
+        ...(wanted.has('frees') && { freesCount: frees ?? 0 }),
+      }
+    },
+    complete: async (items) => {
+      if (!wanted.has('flags') || items.length === 0) return [...items]
+      const added = await addedFlags(ctx, items)
+      return items.map((item) => {
+        const all = new Set([...(item.flags ?? []), ...(added.get(item.id) ?? [])])
+        return { ...item, flags: taskFlags.filter((flag) => all.has(flag)).slice(0, MOST_FLAGS) }
+      })
+    },
+  }
+}
+
+const ownFlags = (ctx: Ctx): SQL => {
+  const chosen = flagsOf(ctx).map(([name, which]) => sql`case when ${which ?? sql`false`} then ${name}::text end`)
+  return sql`concat_ws(',', ${sql.join(chosen, sql`, `)})`
+}
+
+const progressOfParts = sql`(select count(*) filter (where p.status = 'done') || ',' || count(*) from ${tasks} p
+  where p.parent_id = ${tasks}.id and p.deleted_at is null and p.status <> 'cancelled')`

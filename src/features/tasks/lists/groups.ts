@@ -1,4 +1,4 @@
-import { count, desc, eq, gte, type SQL, sql } from 'drizzle-orm'
+import { count, desc, eq, gte, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../../action.ts'
 import { member } from '../../../auth/policy.ts'
 import { anyOf, idList, listText } from '../../../db/columns.ts'
@@ -10,21 +10,23 @@ import { projectNamesFor } from '../../projects/rows.ts'
 import { projects } from '../../projects/table.ts'
 import { epics, stories } from '../../stories/table.ts'
 import { isReadyTask, isUnheld } from '../leases/pick-order.ts'
-import { selectItems, toItem, withProject } from '../rows.ts'
+import { selectItemsAnd, withProject } from '../rows.ts'
+import type { TaskItem } from '../schema.ts'
 import { tasks } from '../table.ts'
-import { withExtras } from './extras.ts'
+import { extrasOf } from './extras.ts'
 import { filtersOf, hasAnyStatus, isLeased, type ListQuery, splitFilter } from './filters.ts'
 import type { GroupedTasks, Grouping, TaskGroup } from './list-schema.ts'
-import { countByQuery, countedValues, MOST_VALUES, orders, selectCounts, titlesOf, totals } from './lists.ts'
+import { countedValues, MOST_VALUES, orders, selectByStatus, selectCounts, selectTotals, titlesOf } from './lists.ts'
 
 type GroupBy = Exclude<Grouping, 'none'>
 type GroupQuery = ListQuery & { group: GroupBy }
 interface GroupCount {
   value: string | null
   n: number
+  ready: number
 }
 
-/** Only so many groups are returned with their first tasks: each costs a query. */
+/** Only so many groups are returned with their first tasks. */
 const MOST_FILLED = 20
 /** Orders in which the greatest value comes first. */
 const newestFirst = new Set<ListQuery['sort']>(['priority', 'updatedAt', 'createdAt', 'completedAt'])
@@ -36,48 +38,69 @@ export const listGroups = read(
   async (ctx, query: GroupQuery): Promise<GroupedTasks> => {
     const { group: by } = query
     const filters = [...(await filtersOf(ctx, query)), hasAnyStatus(query.status)]
-    const counted = (await countGroups(ctx, query, filters)).filter((row) => isWanted(query, row))
-    const folded = new Set<string | null>(splitList(query.folded))
-    const ready = query.countReady ? await countReadyIn(ctx, by, filters) : undefined
+    const { groups: all, total } = await countGroups(ctx, query, filters)
+    const counted = all.filter((row) => isWanted(query, row))
     const names = await groupNames(ctx, by, counted)
-    const total = query.total ? await ctx.db.$count(withProject, and(...filters)) : undefined
-    const groups = counted.map(async (counted, place): Promise<TaskGroup> => {
-      const isFilled = counted.n > 0 && place < MOST_FILLED && !folded.has(counted.value)
-      const found = isFilled
-        ? await loadGroup(ctx, query, counted, filters)
-        : { total: counted.n, items: [], nextCursor: null }
-      const { value } = counted
+    const loaded = await loadGroups(ctx, query, counted, filters)
+    const groups = counted.map(({ value, n, ready }): TaskGroup => {
+      const found = loaded.get(value) ?? { total: n, items: [], nextCursor: null }
       const name = value === null ? undefined : (names?.get(value) ?? partyName(by, found.items[0]))
-      return { value, ...(name && { name }), ...(ready && { ready: ready.get(value) ?? 0 }), ...found }
+      return { value, ...(name && { name }), ...(query.countReady && { ready }), ...found }
     })
-    const loaded = await Promise.all(groups)
-    return { groups: await withExtrasInGroups(ctx, loaded, query.with), ...(total !== undefined && { total }) }
+    return { groups, ...(query.total && { total: total ?? (await ctx.db.$count(withProject, and(...filters))) }) }
   },
 )
-
-/** Adds the extras of all groups together, because each group would need the same queries. */
-async function withExtrasInGroups(ctx: Ctx, groups: readonly TaskGroup[], list: string | undefined) {
-  const all = groups.flatMap((group) => group.items)
-  const rest = await withExtras(ctx, all, list)
-  return groups.map((group) => ({ ...group, items: rest.splice(0, group.items.length) }))
-}
 
 const isWanted = ({ in: wanted }: GroupQuery, { value }: GroupCount): boolean =>
   wanted === undefined || (value ?? '') === wanted
 
-/** Returns the first tasks of a group. Of the done ones, only those since `doneAfter`. */
-async function loadGroup(ctx: Ctx, query: GroupQuery, { value, n }: GroupCount, filters: readonly (SQL | undefined)[]) {
-  const isDone = query.group === 'status' && value === 'done'
-  const page = pageOf(query, isDone)
-  const isRecent = isDone && query.doneAfter ? gte(tasks.completedAt, query.doneAfter) : undefined
-  const inGroup = [...filters, isInGroup(query.group, value, ctx.now), isRecent]
-  const rows = await selectItems(ctx)
-    .where(page.where(...inGroup))
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  const found = page.page(rows.map((row) => toItem(row, ctx.now)))
-  const total = isRecent ? await ctx.db.$count(withProject, and(...inGroup)) : n
-  return { ...found, total, ...(isRecent && { older: n - total }) }
+type LoadedGroup = Pick<TaskGroup, 'items' | 'nextCursor' | 'total' | 'older'>
+
+/** Returns the first tasks of each group that shows some. Of the done ones, only those since `doneAfter`. */
+async function loadGroups(
+  ctx: Ctx,
+  query: GroupQuery,
+  counted: readonly GroupCount[],
+  filters: readonly (SQL | undefined)[],
+): Promise<Map<string | null, LoadedGroup>> {
+  const folded = new Set<string | null>(splitList(query.folded))
+  const filled = counted.slice(0, MOST_FILLED).filter(({ value, n }) => n > 0 && !folded.has(value))
+  const groups = filled.map(({ value, n }) => {
+    const isDone = query.group === 'status' && value === 'done'
+    const isRecent = isDone && query.doneAfter ? gte(tasks.completedAt, query.doneAfter) : undefined
+    const which = [...filters, isInGroup(query.group, value, ctx.now), isRecent]
+    return { value, n, isRecent, which, page: pageOf(query, isDone) }
+  })
+  const rows = await loadFirst(ctx, query.with, groups)
+  const loaded = new Map<string | null, LoadedGroup>()
+  for (const [place, { value, n, isRecent, which, page }] of groups.entries()) {
+    const total = isRecent ? await ctx.db.$count(withProject, and(...which)) : n
+    const found = page.page(rows.filter((row) => row.place === place).map(({ item }) => item))
+    loaded.set(value, { ...found, total, ...(isRecent && { older: n - total }) })
+  }
+  return loaded
+}
+
+interface FirstTasks {
+  which: readonly (SQL | undefined)[]
+  page: Keyset
+}
+
+/** Loads the first tasks of all groups, each in its order, by one statement: an item has many columns to plan. */
+async function loadFirst(ctx: Ctx, added: string | undefined, groups: readonly FirstTasks[]) {
+  if (groups.length === 0) return []
+  const first = groups.map(({ which, page }, place) => {
+    // For a limit in a parameter, Postgres plans the whole statement anew each time.
+    const ids = sql`select ${tasks.id} from ${withProject} where ${page.where(...which)}
+      order by ${sql.join(page.orderBy, sql`, `)} limit ${sql.raw(String(page.limit))}`
+    return sql`select ${place}::int as place, one.id, one.n from unnest(array(${ids})) with ordinality one(id, n)`
+  })
+  const extras = extrasOf(ctx, added)
+  const rows = await selectItemsAnd(ctx, { ...extras.columns, place: sql<number>`shown.place` })
+    .innerJoin(sql`(${sql.join(first, sql` union all `)}) shown`, sql`shown.id = ${tasks.id}`)
+    .orderBy(sql`shown.place`, sql`shown.n`)
+  const items = await extras.complete(rows.map(extras.read))
+  return rows.map(({ place }, i) => ({ place, item: items[i] as TaskItem }))
 }
 
 /** What was done last comes first. */
@@ -86,26 +109,62 @@ const pageOf = (query: GroupQuery, isDone: boolean): Keyset =>
     ? keyset(orders, tasks.id, { ...query, sort: 'completedAt' }, { sort: 'completedAt', order: 'desc' })
     : keyset(orders, tasks.id, query, { sort: 'position', order: newestFirst.has(query.sort) ? 'desc' : 'asc' })
 
+interface CountedGroups {
+  groups: GroupCount[]
+  /** The number of all tasks that match, if the counts tell it. */
+  total?: number
+}
+
 /** Counts the tasks of each group, in the order in which the groups are shown. */
-async function countGroups(ctx: Ctx, query: GroupQuery, filters: readonly (SQL | undefined)[]): Promise<GroupCount[]> {
+async function countGroups(ctx: Ctx, query: GroupQuery, filters: readonly (SQL | undefined)[]): Promise<CountedGroups> {
   const { group: by } = query
   if (by === 'status') return countColumns(ctx, query, filters)
-  const rows = await selectCounts(ctx, filters, groupValue(by, ctx.now))
-    .groupBy(sql`1`)
-    .orderBy(desc(count()), sql`1`)
-    .limit(MOST_VALUES)
-  if (by !== 'priority') return rows.toSorted((a, b) => Number(a.value === null) - Number(b.value === null))
-  return priorities.flatMap((level) => rows.find(({ value }) => value === level) ?? [])
+  const value = groupValue(by, ctx.now)
+  const mostFirst = selectCounts(ctx, filters, value).groupBy(sql`1`).orderBy(desc(count()), sql`1`).limit(MOST_VALUES)
+  const rows = await countWithReady(ctx, query, mostFirst, filters)
+  // A task is in the group of each of its labels, and further groups are not counted.
+  const isComplete = by !== 'label' && rows.length < MOST_VALUES
+  const groups =
+    by === 'priority'
+      ? priorities.flatMap((level) => rows.find((row) => row.value === level) ?? [])
+      : rows.toSorted((a, b) => Number(a.value === null) - Number(b.value === null))
+  return { groups, ...(isComplete && { total: sumOf(rows) }) }
 }
 
 /** A state has its column even if it is empty. Blocked tasks in other states are in the columns of these. */
-async function countColumns(ctx: Ctx, query: GroupQuery, filters: readonly (SQL | undefined)[]): Promise<GroupCount[]> {
+async function countColumns(
+  ctx: Ctx,
+  query: GroupQuery,
+  filters: readonly (SQL | undefined)[],
+): Promise<CountedGroups> {
   const columns = columnsIn(query)
   const asksForBlocked = query.status?.includes('blocked') === true
-  const totalOf = asksForBlocked ? await countByQuery(ctx, filters) : await totals(ctx, query, filters)
-  return statuses
-    .filter((value) => columns.has(value) || (asksForBlocked && totalOf.has(value)))
-    .map((value) => ({ value, n: totalOf.get(value) ?? 0 }))
+  const counts = asksForBlocked ? selectByStatus(ctx, filters) : selectTotals(ctx, query, filters)
+  const rows = await countWithReady(ctx, query, counts, filters)
+  const of = new Map(rows.map((row) => [row.value, row]))
+  const groups = statuses
+    .filter((value) => columns.has(value) || (asksForBlocked && of.has(value)))
+    .map((value) => of.get(value) ?? { value, n: 0, ready: 0 })
+  return { groups, total: sumOf(query.status ? groups : rows) }
+}
+
+const sumOf = (rows: readonly GroupCount[]): number => rows.reduce((sum, { n }) => sum + n, 0)
+
+/** Runs a query that counts the tasks of groups, and counts the ready ones in the same statement if they are asked for. */
+async function countWithReady(
+  ctx: Ctx,
+  { group: by, countReady }: GroupQuery,
+  counts: SQLWrapper,
+  filters: readonly (SQL | undefined)[],
+): Promise<GroupCount[]> {
+  const ready = selectCounts(ctx, [...filters, isReadyTask(ctx.now)], groupValue(by, ctx.now)).groupBy(sql`1`)
+  const all = sql`select c.value, c.n::int as n, false as ready from (${counts}) c(value, n)`
+  const both = countReady ? sql`${all} union all select r.value, r.n::int, true from (${ready}) r(value, n)` : all
+  const { rows } = await ctx.db.execute<{ value: string | null; n: number; ready: boolean }>(
+    sql`${both} order by ready, n desc, value`,
+  )
+  const readyOf = new Map(rows.filter(({ ready }) => ready).map(({ value, n }) => [value, n]))
+  return rows.filter(({ ready }) => !ready).map(({ value, n }) => ({ value, n, ready: readyOf.get(value) ?? 0 }))
 }
 
 /** Returns the states that the list names. Without one, cancelled tasks are left out, unless they are asked for. */
@@ -116,11 +175,6 @@ function columnsIn({ status, folded, in: wanted }: GroupQuery): ReadonlySet<Stat
   }
   const { values, isNot } = splitFilter('status', status)
   return new Set(statuses.filter((value) => values.includes(value) !== isNot))
-}
-
-async function countReadyIn(ctx: Ctx, by: GroupBy, filters: readonly (SQL | undefined)[]) {
-  const rows = await selectCounts(ctx, [...filters, isReadyTask(ctx.now)], groupValue(by, ctx.now)).groupBy(sql`1`)
-  return new Map(rows.map(({ value, n }) => [value, n]))
 }
 
 /** SQL for the value by which a task is grouped; a task with several labels has several. */

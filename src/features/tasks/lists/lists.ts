@@ -6,16 +6,17 @@ import { anyOf, idList } from '../../../db/columns.ts'
 import { and } from '../../../db/conditions.ts'
 import { notFound } from '../../../errors.ts'
 import { type ComputedOrder, isValidTime, keyset } from '../../../records/page.ts'
-import { priorities, type Status } from '../../../records/task-states.ts'
+import { priorities } from '../../../records/task-states.ts'
+import { visibleTo as projectVisibleTo } from '../../projects/rows.ts'
 import { projects as projectTable } from '../../projects/table.ts'
 import { liveOfTeamOrProject } from '../../projects/visible.ts'
 import { epics, stories } from '../../stories/table.ts'
 import { readLeaseProgress } from '../leases/stalled.ts'
-import { findTask, selectItems, toItem, withProject } from '../rows.ts'
+import { findTask, selectItemsAnd, withProject } from '../rows.ts'
 import type { TaskItem } from '../schema.ts'
 import { dueOrNever, priorityRank, taskCounts, tasks } from '../table.ts'
-import { countByStatus } from './counts.ts'
-import { withExtras } from './extras.ts'
+import { selectCountsByStatus } from './counts.ts'
+import { type Extras, extrasOf } from './extras.ts'
 import { epicIdsIn, filtersOf, hasAnyStatus, isLeased, type ListQuery, onlyProject } from './filters.ts'
 import type { TaskCounts, TaskCountsQuery, TaskPage } from './list-schema.ts'
 import { listReady } from './ready-list.ts'
@@ -57,19 +58,23 @@ const orderOf = ({ sort }: ListQuery) => (sort === 'dueAt' ? 'asc' : undefined)
 export const list = read('tasks.list', member('tasks:read'), async (ctx, query: ListQuery): Promise<TaskPage> => {
   const filters = [...(await filtersOf(ctx, query)), hasAnyStatus(query.status)]
   const isInPickOrder = query.ready && query.sort === undefined && query.order === undefined
-  const found = isInPickOrder ? await listReady(ctx, { ...query, filters }) : await listSorted(ctx, query, filters)
+  const extras = extrasOf(ctx, query.with)
+  const wanted = { ...query, filters, extras }
+  const found = await (isInPickOrder ? listReady(ctx, wanted) : listSorted(ctx, wanted))
   const items = query.leased ? await withProgress(ctx, found.items) : found.items
   const total = query.total ? await ctx.db.$count(withProject, and(...filters)) : undefined
-  return { ...found, items: await withExtras(ctx, items, query.with), ...(total !== undefined && { total }) }
+  return { ...found, items: await extras.complete(items), ...(total !== undefined && { total }) }
 })
 
-async function listSorted(ctx: Ctx, query: ListQuery, filters: readonly (SQL | undefined)[]): Promise<TaskPage> {
+type SortedQuery = ListQuery & { filters: readonly (SQL | undefined)[]; extras: Extras }
+
+async function listSorted(ctx: Ctx, { filters, extras, ...query }: SortedQuery): Promise<TaskPage> {
   const page = keyset(orders, tasks.id, query, { sort: 'updatedAt', order: orderOf(query) })
-  const rows = await selectItems(ctx)
+  const rows = await selectItemsAnd(ctx, extras.columns)
     .where(page.where(...filters))
     .orderBy(...page.orderBy)
     .limit(page.limit)
-  return page.page(rows.map((row) => toItem(row, ctx.now)))
+  return page.page(rows.map(extras.read))
 }
 
 /** Adds to the leases of agents the time of their last change, and whether they are stalled. */
@@ -82,31 +87,16 @@ async function withProgress(ctx: Ctx, items: readonly TaskItem[]): Promise<TaskI
 }
 
 /** Counts the tasks of each state. Without filters it costs the same for a project of any size. */
-export async function totals(
-  ctx: Ctx,
-  query: ListQuery,
-  filters: readonly (SQL | undefined)[],
-): Promise<Map<Status, number>> {
+export function selectTotals(ctx: Ctx, query: ListQuery, filters: readonly (SQL | undefined)[]) {
   const projectId = onlyProject(query)
-  if (projectId && (await hasAnyTask(ctx, filters))) return countByStatus(ctx, eq(taskCounts.projectId, projectId))
-  return countByQuery(ctx, filters)
+  if (!projectId) return selectByStatus(ctx, filters)
+  const isVisible = sql`exists (select from ${projectTable} where ${projectTable.id} = ${projectId}
+    and ${projectVisibleTo(rightsOf(ctx.actor))})`
+  return selectCountsByStatus(ctx, and(eq(taskCounts.projectId, projectId), isVisible))
 }
 
-export async function countByQuery(ctx: Ctx, filters: readonly (SQL | undefined)[]): Promise<Map<Status, number>> {
-  const rows = await selectCounts(ctx, filters).groupBy(tasks.status)
-  return new Map(rows.map(({ value, n }) => [value as Status, n]))
-}
-
-/** Whether the caller sees at least one task, and so the project. */
-const hasAnyTask = async (ctx: Ctx, filters: readonly (SQL | undefined)[]): Promise<boolean> =>
-  (
-    await ctx.db
-      .select({ id: tasks.id })
-      .from(tasks)
-      .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
-      .where(and(...filters))
-      .limit(1)
-  ).length > 0
+export const selectByStatus = (ctx: Ctx, filters: readonly (SQL | undefined)[]) =>
+  selectCounts(ctx, filters).groupBy(tasks.status)
 
 export const selectCounts = ({ db }: Ctx, filters: readonly (SQL | undefined)[], value: SQL = sql`${tasks.status}`) =>
   db
@@ -129,7 +119,7 @@ export const countTasks = read(
     const held = by === 'holder' ? isLeased(ctx.now) : undefined
     const rows =
       by === 'status' && query.status === undefined
-        ? [...(await totals(ctx, query, filters))].map(([value, n]) => ({ value, n }))
+        ? await selectTotals(ctx, query, filters)
         : await selectCounts(ctx, [...filters, held], countedValues[by])
             .groupBy(sql`1`)
             .orderBy(desc(count()), sql`1`)

@@ -6,9 +6,10 @@ import { type ComputedOrder, isValidTime, keyset, type Page } from '../../../rec
 import { projects as projectTable } from '../../projects/table.ts'
 import { pickGroups, readyOfOthers, readyParts, urgency } from '../leases/pick-order.ts'
 import { callingWorker } from '../leases/workers.ts'
-import { selectItems, toItem } from '../rows.ts'
+import { selectItemsAnd } from '../rows.ts'
 import type { TaskItem } from '../schema.ts'
 import { tasks } from '../table.ts'
+import type { Extras } from './extras.ts'
 
 /** Lists tasks that can be started in the order in which `next_task` takes them; the tasks of others come last. */
 
@@ -51,11 +52,12 @@ function isAfter([, rank, dueAt, waiters, position]: ListPosition, id: string): 
 
 interface ReadyQuery {
   filters: readonly (SQL | undefined)[]
+  extras: Extras
   cursor?: string
   limit?: number
 }
 
-export async function listReady(ctx: Ctx, { filters, ...query }: ReadyQuery): Promise<Page<TaskItem>> {
+export async function listReady(ctx: Ctx, { filters, extras, ...query }: ReadyQuery): Promise<Page<TaskItem>> {
   const page = keyset({ pick: byPosition }, tasks.id, query, { sort: 'pick', order: 'asc' })
   const { afterValue, afterId = '' } = page.values
   const after = parsePosition(afterValue)
@@ -75,7 +77,7 @@ export async function listReady(ctx: Ctx, { filters, ...query }: ReadyQuery): Pr
       placed.push({ id, place: [group, rank, dueAt, waiters, position] })
   }
   const { items, nextCursor } = page.page(placed)
-  return { items: await itemsOf(ctx, items), nextCursor }
+  return { items: await itemsOf(ctx, items, extras), nextCursor }
 }
 
 const selectPositions = (ctx: Ctx) =>
@@ -91,10 +93,10 @@ const selectPositions = (ctx: Ctx) =>
     .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
     .$dynamic()
 
-async function itemsOf(ctx: Ctx, placed: readonly PositionedTask[]): Promise<TaskItem[]> {
+async function itemsOf(ctx: Ctx, placed: readonly PositionedTask[], extras: Extras): Promise<TaskItem[]> {
   if (placed.length === 0) return []
-  const rows = await selectItems(ctx).where(anyOf(tasks.id, idList(placed.map(({ id }) => id))))
-  const byId = new Map(rows.map((row) => [row.id, toItem(row, ctx.now)]))
+  const rows = await selectItemsAnd(ctx, extras.columns).where(anyOf(tasks.id, idList(placed.map(({ id }) => id))))
+  const byId = new Map(rows.map((row) => [row.id, extras.read(row)]))
   return placed.flatMap(({ id }) => byId.get(id) ?? [])
 }
 
