@@ -1,4 +1,4 @@
-import { desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { desc, eq, getTableName, isNull, type SQL, Subquery, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
@@ -120,11 +120,11 @@ export const visibleTo = (rights: Rights): SQL => and(isLiveTask, projects.visib
 export const withProject = sql`${tasks} join ${projectTable} on ${projectTable.id} = ${tasks.projectId}`
 
 export const selectItems = (ctx: Ctx) => selectItemsAnd(ctx, {})
-/** Selects more columns with the items, which saves a second statement. */
-export const selectItemsAnd = <More extends Record<string, SQL>>({ db, actor }: Ctx, more: More) =>
+/** Selects more columns with the items, which saves a second statement. `from`: a query of whole rows. */
+export const selectItemsAnd = <More extends Record<string, SQL>>({ db, actor }: Ctx, more: More, from?: SQL) =>
   db
     .select({ ...taskItemColumns(rightsOf(actor)), ...more })
-    .from(tasks)
+    .from(from ? (new Subquery(from, {}, getTableName(tasks)) as unknown as typeof tasks) : tasks)
     .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
     .$dynamic()
 export type ItemRow = Awaited<ReturnType<typeof selectItems>>[number]

@@ -90,15 +90,17 @@ interface FirstTasks {
 async function loadFirst(ctx: Ctx, added: string | undefined, groups: readonly FirstTasks[]) {
   if (groups.length === 0) return []
   const first = groups.map(({ which, page }, place) => {
+    const order = sql.join(page.orderBy, sql`, `)
     // For a limit in a parameter, Postgres plans the whole statement anew each time.
-    const ids = sql`select ${tasks.id} from ${withProject} where ${page.where(...which)}
-      order by ${sql.join(page.orderBy, sql`, `)} limit ${sql.raw(String(page.limit))}`
-    return sql`select ${place}::int as place, one.id, one.n from unnest(array(${ids})) with ordinality one(id, n)`
+    return sql`(select ${tasks}.*, ${place}::int as place, row_number() over (order by ${order}) as nth
+      from ${withProject} where ${page.where(...which)} order by ${order} limit ${sql.raw(String(page.limit))})`
   })
   const extras = extrasOf(ctx, added)
-  const rows = await selectItemsAnd(ctx, { ...extras.columns, place: sql<number>`shown.place` })
-    .innerJoin(sql`(${sql.join(first, sql` union all `)}) shown`, sql`shown.id = ${tasks.id}`)
-    .orderBy(sql`shown.place`, sql`shown.n`)
+  const columns = { ...extras.columns, place: sql<number>`${tasks}.place` }
+  const rows = await selectItemsAnd(ctx, columns, sql.join(first, sql` union all `)).orderBy(
+    sql`${tasks}.place`,
+    sql`${tasks}.nth`,
+  )
   const items = await extras.complete(rows.map(extras.read))
   return rows.map(({ place }, i) => ({ place, item: items[i] as TaskItem }))
 }
