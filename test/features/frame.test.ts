@@ -30,11 +30,26 @@ test('GET /api/frame returns the account, the teams, and the projects of the req
 test('the cursor of GET /api/frame leads to the events since that call', async () => {
   const ada = await person(t)
   await ada.fetch('POST', '/api/projects', { name: 'Before' })
-  const { cursor } = (await ada.fetch<Frame>('GET', '/api/frame')).body
+  const cursor = (await ada.fetch<Frame>('GET', '/api/frame')).headers.get('x-event-cursor')
   await ada.fetch('POST', '/api/projects', { name: 'After' })
   const query = `topics=organization:${ada.organizationId}&cursor=${cursor}`
   const { body } = await ada.fetch<LiveEvents>('GET', `/api/events?${query}`, undefined, { accept: 'application/json' })
   expect(body.events.map(({ type, data }) => [type, data.name])).toEqual([['project.created', 'After']])
+})
+
+test('GET /api/frame returns 304 with a newer cursor if only events of others happened since', async () => {
+  const ada = await person(t)
+  const bob = await person(t)
+  const first = await ada.fetch<Frame>('GET', '/api/frame')
+  await bob.fetch('POST', '/api/projects', { name: 'Elsewhere' })
+  const tag = { 'if-none-match': String(first.headers.get('etag')) }
+  const second = await ada.fetch('GET', '/api/frame', undefined, tag)
+  expect(second.status).toBe(304)
+  const [before, after] = [first, second].map(({ headers }) => headers.get('x-event-cursor'))
+  expect(after).toBeString()
+  expect(after).not.toBe(before as string)
+  await ada.fetch('POST', '/api/projects', { name: 'Here' })
+  expect((await ada.fetch('GET', '/api/frame', undefined, tag)).status).toBe(200)
 })
 
 test('`can` of a workspace and of a repository agrees with the actions', async () => {

@@ -1,7 +1,13 @@
 import { type Http, on } from '../../http/context.ts'
 import { listFavourites } from './favourites.ts'
 import { Favourites, Frame, FrameQuery, Home, HomeQuery } from './schema.ts'
-import { getFrame, getHome } from './service.ts'
+import { type FrameWithCursor, getFrame, getHome } from './service.ts'
+
+/** The cursor is a header, because it differs with every call: in the body, the response could never be 304. */
+function withCursor({ headers }: { headers: Record<string, unknown> }, { cursor, ...frame }: FrameWithCursor): Frame {
+  headers['x-event-cursor'] = cursor
+  return frame
+}
 
 export const homeRoutes = (http: Http) =>
   http
@@ -10,8 +16,8 @@ export const homeRoutes = (http: Http) =>
       query: HomeQuery,
       response: Home,
     })
-    .get('/api/frame', ({ ctx, query }) => getFrame(ctx, query), {
-      ...on(getFrame, 'Your account, teams, favourites and counts, and the projects of a team, in one call'),
+    .get('/api/frame', async ({ ctx, query, set }) => withCursor(set, await getFrame(ctx, query)), {
+      ...on(getFrame, 'Your account, teams, favourites, counts and projects; subscribe to events from X-Event-Cursor'),
       query: FrameQuery,
       response: Frame,
     })

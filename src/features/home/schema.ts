@@ -49,10 +49,6 @@ export const Frame = object({
   notifications: NotificationCount,
   favourites: Favourites.properties.items,
   myTasks: int({ description: 'Your open tasks in the team', example: 3 }),
-  cursor: text(2000, {
-    example: 'h1.019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10.2s.',
-    description: 'Subscribe with it to receive the events since this call',
-  }),
 })
 export type Frame = Static<typeof Frame>
 

@@ -25,25 +25,32 @@ export const getHome = read('home.get', member('tasks:read'), async (ctx, query:
   return { mine: { items: mine.items, total: mine.total ?? mine.items.length }, atWork: held.items, today: did }
 })
 
+/** The cursor leads to the events since the call. */
+export type FrameWithCursor = Frame & { cursor: string }
+
 /** Returns what all pages of the dashboard need, so that loading a page takes one call instead of five. */
-export const getFrame = read('home.frame', account('account:read'), async (ctx, query: FrameQuery): Promise<Frame> => {
-  const byName = { limit: 200, sort: 'name', order: 'asc' } as const
-  // Before the data: the page receives every event that the data lacks.
-  const cursor = await currentCursor({ driver: ctx.app.driver, db: ctx.db })
-  const me = await accounts.me(ctx, {})
-  const { items: teams } = await organizations.list(ctx, byName)
-  const team =
-    query.team === undefined ? await organizations.current(ctx, {}) : teams.find(({ slug }) => slug === query.team)
-  if (!team) throw notFound('organization', query.team ?? '')
-  const { items: projects } = await listInTeam(ctx, { ...byName, team: team.id })
-  const { items: favourites } = await listFavourites(ctx, {})
-  const here = { ...ctx, actor: switchOrganization(ctx.actor, team.id) }
-  const myTasks = scopeHolds(ctx.actor.scopes, 'tasks:read')
-    ? await tasks.list(here, { assignee: 'me', open: true, limit: 1, total: true })
-    : undefined
-  return {
-    ...{ me, team, teams, projects, favourites, cursor },
-    notifications: await notifications.count(ctx, {}),
-    myTasks: myTasks?.total ?? 0,
-  }
-})
+export const getFrame = read(
+  'home.frame',
+  account('account:read'),
+  async (ctx, query: FrameQuery): Promise<FrameWithCursor> => {
+    const byName = { limit: 200, sort: 'name', order: 'asc' } as const
+    // Before the data: the page receives every event that the data lacks.
+    const cursor = await currentCursor({ driver: ctx.app.driver, db: ctx.db })
+    const me = await accounts.me(ctx, {})
+    const { items: teams } = await organizations.list(ctx, byName)
+    const team =
+      query.team === undefined ? await organizations.current(ctx, {}) : teams.find(({ slug }) => slug === query.team)
+    if (!team) throw notFound('organization', query.team ?? '')
+    const { items: projects } = await listInTeam(ctx, { ...byName, team: team.id })
+    const { items: favourites } = await listFavourites(ctx, {})
+    const here = { ...ctx, actor: switchOrganization(ctx.actor, team.id) }
+    const myTasks = scopeHolds(ctx.actor.scopes, 'tasks:read')
+      ? await tasks.list(here, { assignee: 'me', open: true, limit: 1, total: true })
+      : undefined
+    return {
+      ...{ me, team, teams, projects, favourites, cursor },
+      notifications: await notifications.count(ctx, {}),
+      myTasks: myTasks?.total ?? 0,
+    }
+  },
+)

@@ -74,9 +74,14 @@ export async function loadFrame(cache: QueryClient, slug: string | undefined): P
   if (cache.getQueryData(meQuery.queryKey)) return
   const frame = await cache.fetchQuery({
     queryKey: ['frame', slug],
-    queryFn: () => ok(homes.frame.get({ query: slug === undefined ? {} : { team: slug } })),
+    queryFn: async () => {
+      const answer = await homes.frame.get({ query: slug === undefined ? {} : { team: slug } })
+      const found = await ok(Promise.resolve(answer))
+      const cursor = answer.response.headers.get('x-event-cursor')
+      if (cursor) setLastCursor(cursor)
+      return found
+    },
   })
-  setLastCursor(frame.cursor)
   cache.setQueryData(meQuery.queryKey, frame.me)
   cache.setQueryData(teamsQuery.queryKey, frame.teams)
   if (slug === undefined) cache.setQueryData(currentTeamQuery.queryKey, frame.team)
