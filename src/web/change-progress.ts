@@ -8,7 +8,7 @@ import { isUnreachable } from './problem.ts'
 import { words } from './words.ts'
 
 /** A change that ends sooner shows no progress. */
-const DELAY_MS = 150
+const DELAY_MS = 100
 const POLL_MS = 400
 /** While events arrive, one request in so many polls finds the end of a change whose last event was missed. */
 const POLLS_SKIPPED = 25

@@ -1,6 +1,7 @@
 /** Toasts. The component that shows them is loaded with the first toast, because few visits need one. */
-import { Suspense, useSyncExternalStore } from 'react'
+import { Suspense, useState, useSyncExternalStore } from 'react'
 import { lazy } from '../lib/lazy.ts'
+import type ToastList from './toast-list.tsx'
 import type { ShownToasts, ToastText } from './toast-list.tsx'
 
 const waiting: ToastText[] = []
@@ -32,7 +33,16 @@ function drain(to: ShownToasts): () => void {
   }
 }
 
-const ToastList = lazy(() => import('./toast-list.tsx'))
+type List = typeof ToastList
+let loaded: List | undefined
+
+/** Loads the code ahead, so that a toast is shown without a pause. */
+export async function loadToastList(): Promise<{ default: List }> {
+  const script = await import('./toast-list.tsx')
+  loaded = script.default
+  return script
+}
+const WaitingList = lazy(loadToastList)
 const subscribe = (tell: () => void) => {
   listeners.add(tell)
   return () => listeners.delete(tell)
@@ -40,9 +50,15 @@ const subscribe = (tell: () => void) => {
 
 export function Toasts() {
   const wanted = useSyncExternalStore(subscribe, () => shown !== undefined || waiting.length > 0)
-  return wanted ? (
+  return wanted ? <ShownList /> : null
+}
+
+function ShownList() {
+  // React's `lazy` waits for a promise, and `Suspense` for 300 ms more, even if the script is there.
+  const [List] = useState(() => loaded ?? WaitingList)
+  return (
     <Suspense>
-      <ToastList drain={drain} />
+      <List drain={drain} />
     </Suspense>
-  ) : null
+  )
 }

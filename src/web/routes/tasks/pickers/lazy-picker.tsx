@@ -1,6 +1,7 @@
 /** The picker of a field, loaded ahead: once its script is there, it opens with the key, without a pause. */
 import { type ComponentProps, Suspense, useState } from 'react'
 import { EarlyKeyField, type EarlyKeys } from '../../../components/picker/early-keys.ts'
+import { loadToastList } from '../../../components/toasts.tsx'
 import { whenIdle } from '../../../lib/idle.ts'
 import { lazy } from '../../../lib/lazy.ts'
 import type FieldPicker from './field-picker.tsx'
@@ -19,8 +20,8 @@ const WaitingPicker = lazy(load)
 export const loadPickerAhead = (): (() => void) =>
   whenIdle(() => {
     load()
-      // The messages of changes that are made without a connection.
-      .then(() => import('../../../components/toast-list.tsx'))
+      // The progress of a change, and the messages of changes that are made without a connection.
+      .then(loadToastList)
       .catch(() => undefined)
   })
 
