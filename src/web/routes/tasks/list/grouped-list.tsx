@@ -141,13 +141,18 @@ function useFolds(search: TaskSearch) {
 
 const noKeys: ReadonlySet<string> = new Set()
 
-/** Loads more of a group when its end is on screen, or nearly. */
+/** How many lines below the screen the end of a group may be when more of it is loaded. */
+const LOADED_AHEAD = 20
+
+/** Loads more of a group when its end is on screen, or nearly; before the first scrolling, only if it is on screen. */
 function useNearEnd(
   { first, last }: { first: number; last: number },
   lines: readonly ListLine[],
   load: ((group: TaskGroup) => void) | undefined,
 ): void {
-  const end = lines.slice(first, last + 20).find((line) => !line.task && line.part === 'more')
+  const end = lines
+    .slice(first, last + (first > 0 ? LOADED_AHEAD : 1))
+    .find((line) => !line.task && line.part === 'more')
   const group = end && !end.task ? end.group : undefined
   useEffect(() => {
     if (group) load?.(group)
