@@ -50,8 +50,8 @@ export const openWaiters = (rights: Rights) =>
     rights,
   )
 /** SQL condition: its parent is blocked. The planner must not make it a join, which would read all tasks. */
-export const parentIsBlocked = sql`coalesce((select p.has_open_blockers from ${tasks} p
-  where p.id = ${tasks.parentId}), false)`
+export const parentIsBlocked = sql`(${tasks.parentId} is not null
+  and coalesce((select p.has_open_blockers from ${tasks} p where p.id = ${tasks.parentId}), false))`
 
 /** Columns of list items. */
 const taskItemColumns = (rights: Rights) => ({
