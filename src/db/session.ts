@@ -4,6 +4,7 @@ import {
   PgDatabase,
   PgDialect,
   type PgQueryResultHKT,
+  type PgTable,
   PgTransaction,
   type SelectedFieldsOrdered,
 } from 'drizzle-orm/pg-core'
@@ -248,6 +249,10 @@ export function deferStatement(db: Db, text: string): void {
 }
 
 const isTransaction = (on: Queryable): on is Transaction => 'defer' in on
+
+/** A query of whole rows in place of its table. Drizzle has no type for that. */
+export const rowsOfTable = <T extends PgTable>(table: T, query: SQL): T =>
+  new Subquery(query, {}, getTableName(table)) as unknown as T
 
 /** The rows of a query over columns that a generic function is given: drizzle cannot derive their types. */
 export const rowsAs = <R>(query: PromiseLike<unknown>): Promise<R[]> => query as Promise<R[]>

@@ -1,9 +1,9 @@
-import { desc, eq, getTableName, isNull, type SQL, Subquery, sql } from 'drizzle-orm'
+import { desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
-import { prepare } from '../../db/session.ts'
+import { prepare, rowsOfTable } from '../../db/session.ts'
 import { notFound } from '../../errors.ts'
 import { findByReference, idStartsWith } from '../../records/rows.ts'
 import * as projects from '../projects/rows.ts'
@@ -124,7 +124,7 @@ export const selectItems = (ctx: Ctx) => selectItemsAnd(ctx, {})
 export const selectItemsAnd = <More extends Record<string, SQL>>({ db, actor }: Ctx, more: More, from?: SQL) =>
   db
     .select({ ...taskItemColumns(rightsOf(actor)), ...more })
-    .from(from ? (new Subquery(from, {}, getTableName(tasks)) as unknown as typeof tasks) : tasks)
+    .from(from ? rowsOfTable(tasks, from) : tasks)
     .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
     .$dynamic()
 export type ItemRow = Awaited<ReturnType<typeof selectItems>>[number]

@@ -91,9 +91,8 @@ async function loadFirst(ctx: Ctx, added: string | undefined, groups: readonly F
   if (groups.length === 0) return []
   const first = groups.map(({ which, page }, place) => {
     const order = sql.join(page.orderBy, sql`, `)
-    // For a limit in a parameter, Postgres plans the whole statement anew each time.
     return sql`(select ${tasks}.*, ${place}::int as place, row_number() over (order by ${order}) as nth
-      from ${withProject} where ${page.where(...which)} order by ${order} limit ${sql.raw(String(page.limit))})`
+      from ${withProject} where ${page.where(...which)} order by ${order} limit ${page.limit})`
   })
   const extras = extrasOf(ctx, added)
   const columns = { ...extras.columns, place: sql<number>`${tasks}.place` }
@@ -152,7 +151,7 @@ async function countColumns(
 
 const sumOf = (rows: readonly GroupCount[]): number => rows.reduce((sum, { n }) => sum + n, 0)
 
-/** Runs a query that counts the tasks of groups, and counts the ready ones in the same statement if they are asked for. */
+/** Runs a query that counts the tasks of groups; if they are asked for, the same statement counts the ready ones. */
 async function countWithReady(
   ctx: Ctx,
   { group: by, countReady }: GroupQuery,
