@@ -1,9 +1,8 @@
-import { beforeAll, expect } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import { unique } from '../support/app.ts'
-import { thorough } from '../support/thorough.ts'
 import { newTask, newTeam, start, t } from './tasks-support.ts'
 
-/** What `test/support/named.ts` has the database check with `--full`, seen at work. What it refuses is rolled back. */
+/** What `test/support/named.ts` has the database check in all tests, seen at work. What it refuses is rolled back. */
 beforeAll(start)
 
 /** Changes the titles of tasks in a transaction with one event: a copy of another, which names these as changed. */
@@ -21,7 +20,7 @@ async function rename(tasks: readonly string[], named: readonly string[], subjec
   await tx.commit()
 }
 
-thorough('the database refuses to change a record that no event names', async () => {
+test('the database refuses to change a record that no event names', async () => {
   const { owner, project } = await newTeam()
   const [a, b] = [await newTask(owner, project), await newTask(owner, project)]
   const refused = (id: string) => `sync: task ${id} of project:${project.id} was changed (UPDATE)`

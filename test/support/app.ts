@@ -26,11 +26,10 @@ import { atEnd } from './cleanup.ts'
 import { exampleHost } from './code-host.ts'
 import { checkNames } from './named.ts'
 import { migratedDatabase } from './postgres.ts'
-import { isShort } from './thorough.ts'
 
 /** One database for the whole test process (opening PGlite costs about 2,000 transactions); tests keep apart by using fresh people. */
 let database: Promise<Driver> | undefined
-/** Set once the database checks that an event names each changed record. `./test/run` leaves that to `--full`. */
+/** Set once the database checks that an event names each changed record. */
 let checked: Promise<void> | undefined
 const folder = mkdtempSync(join(tmpdir(), 'tutti-test-'))
 
@@ -138,7 +137,7 @@ export async function testApp(
     background: overrides.background !== 'off',
     outbound,
   })
-  checked ??= isShort ? Promise.resolve() : checkNames(shared)
+  checked ??= checkNames(shared)
   await checked
   const server = startHttp(app, { checkAnswers: true })
   return {
