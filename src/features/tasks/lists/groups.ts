@@ -91,8 +91,9 @@ async function loadFirst(ctx: Ctx, added: string | undefined, groups: readonly F
   if (groups.length === 0) return []
   const first = groups.map(({ which, page }, place) => {
     const order = sql.join(page.orderBy, sql`, `)
+    // For a limit in a parameter, Postgres plans the whole statement anew each time.
     return sql`(select ${tasks}.*, ${place}::int as place, row_number() over (order by ${order}) as nth
-      from ${withProject} where ${page.where(...which)} order by ${order} limit ${page.limit})`
+      from ${withProject} where ${page.where(...which)} order by ${order} limit ${sql`${page.limit}`.inlineParams()})`
   })
   const extras = extrasOf(ctx, added)
   const columns = { ...extras.columns, place: sql<number>`${tasks}.place` }
