@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { TaskDetail } from '../../src/features/tasks/schema.ts'
-import { type Person, person, sharedApp } from '../support/app.ts'
+import { member, type Person, person, sharedApp } from '../support/app.ts'
 import { json } from '../support/binary.ts'
 import { until } from '../support/until.ts'
 import { axe } from './axe.ts'
@@ -254,6 +254,29 @@ test('an edit that makes the server fail is listed, and an ended session keeps t
   const isExpected = (one: string) => / 401$/.test(one) || one === `PATCH /api/tasks/${id} 500`
   expect(ada.refused.filter((one) => !isExpected(one))).toEqual([])
   await ada.leave(...ada.refused)
+}, 300_000)
+
+test('an edit is not sent as another user, who signed in in another tab', async () => {
+  const boss = await person(t)
+  const grace = await signedIn(t, (await member(t, boss, 'member')).email)
+  const ada = await signedIn(t, boss.email)
+  const { slug } = await newProject(ada)
+  const { key } = await newTask(ada, slug, { title: 'Read offline' })
+  await open(ada, `/tasks/${key}`)
+  await goOffline(ada)
+  await ada.page.keyboard.press('p')
+  await ada.page.keyboard.press('1')
+  await ada.see('not sent yet')
+  await ada.context.clearCookies()
+  await ada.context.addCookies(await grace.context.cookies())
+  await ada.context.setOffline(false)
+  const refused = ada.page.getByRole('alert', { name: '1 change was not saved' })
+  await refused.getByText('Another user made this change, so it cannot be sent.').waitFor()
+  expect(await outside<TaskDetail>(boss, 'GET', `/api/tasks/${key}`)).toMatchObject({ priority: 'medium', version: 1 })
+  forgetFailures(ada)
+  await refused.getByRole('button', { name: /^Discard/ }).click()
+  await ada.leave(...ada.refused)
+  await grace.context.close()
 }, 300_000)
 
 test('an edit whose answer was lost after others changed the task is known, and a failed undo can be repeated', async () => {

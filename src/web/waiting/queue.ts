@@ -2,15 +2,16 @@
  * The edits that wait for the connection. They are sent in order, each with its own Idempotency-Key, so that an edit
  * whose response was lost is not made twice.
  */
-import type { UserOrAgent } from '../../records/user-or-agent.ts'
 import { impersonationToken } from '../account/impersonation.ts'
-import { requestTeam } from '../api.ts'
+import { meQuery } from '../account/session.ts'
+import { accounts, ok, requestTeam } from '../api.ts'
 import { closeToast, toast } from '../components/toasts.tsx'
 import { checkConnection, isAway, onLiveAgain } from '../live/state.ts'
 import { lastWrittenVersion } from '../live/written-versions.ts'
 import { isProblem, isTemporary } from '../problem.ts'
 import { onSessionEnd, queryClient } from '../query-client.ts'
 import { NothingToUndo, refreshTasks, rememberUndo, undoOnServer } from '../undo.ts'
+import { findConflicts, type Values } from './conflicts.ts'
 import { setSignInElsewhere } from './session-end.ts'
 import { type Attempt, countWaiting, type WaitingEdit, waitingEdits } from './waiting-edits.tsx'
 import { words } from './words.ts'
@@ -35,11 +36,10 @@ export interface Edit extends Omit<WaitingEdit, 'key' | 'refusal'> {
   read(headers: Record<string, string>): Promise<Values & { version: number }>
 }
 
-type Values = Readonly<Record<string, unknown>>
-
 interface Entry extends Edit, Attempt {
   refusal?: string | undefined
-  /** The team, and the user if an administrator acts as one, that the edit belongs to. */
+  /** The user and the team that the edit belongs to, and the token if an administrator acts as the user. */
+  userId: string | undefined
   team: string | undefined
   token: string | undefined
   /** The server undoes all edits with this key as one change. */
@@ -126,7 +126,8 @@ export function requireRoom(n: number): void {
 
 /** Lets edits wait. ⌘Z takes them back together. */
 export function waitForConnection(title: string, edits: readonly Edit[], { key, wasSent, sentVersion }: Attempt): void {
-  const belongsTo = { team: requestTeam(), token: impersonationToken(), changeKey: key }
+  const userId = queryClient.getQueryData(meQuery.queryKey)?.id
+  const belongsTo = { userId, team: requestTeam(), token: impersonationToken(), changeKey: key }
   const added = edits.map((edit, place) => ({
     ...edit,
     ...belongsTo,
@@ -154,22 +155,45 @@ const nextEntry = (): Entry | undefined =>
 
 export async function sendAll(): Promise<void> {
   clearTimeout(timer)
-  if (isSending) return
+  if (isSending || !nextEntry() || isAway()) return
   isSending = true
-  let sent = 0
-  for (let edit = nextEntry(); edit && !isAway(); edit = nextEntry()) {
-    const outcome = await sendOne(edit)
-    if (outcome === 'later') {
-      timer = setTimeout(() => void sendAll(), PAUSES[Math.min(failures++, PAUSES.length - 1)])
-      break
-    }
-    failures = 0
-    if (outcome === 'sent') sent++
-  }
+  const sent = (await refuseEditsOfOthers()) ? await sendWaiting() : sendLater()
   isSending = false
   if (sent === 0) return
   toast({ title: words.sent(sent) })
   await refreshTasks()
+}
+
+async function sendWaiting(): Promise<number> {
+  let sent = 0
+  for (let edit = nextEntry(); edit && !isAway(); edit = nextEntry()) {
+    const outcome = await sendOne(edit)
+    if (outcome === 'later') return sendLater(sent)
+    failures = 0
+    if (outcome === 'sent') sent++
+  }
+  return sent
+}
+
+function sendLater(sent = 0): number {
+  timer = setTimeout(() => void sendAll(), PAUSES[Math.min(failures++, PAUSES.length - 1)])
+  return sent
+}
+
+/**
+ * Refuses the edits of a user who is no longer signed in: another one may have signed in meanwhile, in another tab.
+ * Returns false if the server does not say who is signed in.
+ */
+async function refuseEditsOfOthers(): Promise<boolean> {
+  try {
+    const { id } = await ok(accounts.auth.me.get())
+    for (const edit of entries)
+      if (edit.userId !== id && edit.token === impersonationToken() && edit.refusal === undefined) refuseForGood(edit)
+    return true
+  } catch (error) {
+    onSessionEnd(error)
+    return false
+  }
 }
 
 const headersOf = ({ key, changeKey, team }: Entry): Record<string, string> => ({
@@ -207,25 +231,13 @@ async function sendOne(edit: Entry): Promise<'sent' | 'refused' | 'later'> {
   return refuse(edit, words.conflict)
 }
 
-/** Compares people and agents by their ids: the server returns more about them than the pickers know. */
-const textOf = (value: unknown, field: string): string | undefined =>
-  JSON.stringify(field === 'assignee' ? ((value as UserOrAgent | null | undefined)?.id ?? null) : value)
-
-/**
- * Bases all waiting edits of the record on its current version. Those of a field that someone else changed are in
- * conflict: the first edit of a field knows what the server had. Returns why the record could not be read.
- */
+/** Bases all waiting edits of the record on its current version. Returns why the record could not be read. */
 async function rebase({ recordId, read }: Entry, headers: Record<string, string>): Promise<unknown> {
   try {
     const theirs = await read(headers)
     const edits = entries.filter((one) => one.recordId === recordId && one.refusal === undefined)
-    const known = Object.assign({}, ...edits.toReversed().map(({ before }) => before)) as Values
-    for (const edit of edits) {
-      edit.version = theirs.version
-      edit.isConflict = Object.entries(edit.after).some(
-        ([field, value]) => ![known[field], value].some((one) => textOf(one, field) === textOf(theirs[field], field)),
-      )
-    }
+    findConflicts(edits, theirs)
+    for (const edit of edits) edit.version = theirs.version
     return undefined
   } catch (error) {
     return error

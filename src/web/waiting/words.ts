@@ -13,7 +13,7 @@ export const words = {
       : `${most} changes wait already. You can change more when the connection is back.`,
   sent: (n: number) => `${count(n, 'waiting change')} sent`,
   conflict: 'Someone else changed this first. Your change was not saved.',
-  otherUser: 'You no longer act as the user who made this change, so it cannot be sent.',
+  otherUser: 'Another user made this change, so it cannot be sent.',
   sessionEnded: 'Your session has ended',
   signInElsewhere: 'Sign in again in another tab. The changes that wait here are then sent.',
   signIn: 'Sign in',
