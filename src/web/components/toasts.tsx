@@ -54,7 +54,7 @@ export function Toasts() {
 }
 
 function ShownList() {
-  // React's `lazy` waits for a promise, and `Suspense` for 300 ms more, even if the script is there.
+  // `lazy` waits for a promise, even if the script is there.
   const [List] = useState(() => loaded ?? WaitingList)
   return (
     <Suspense>

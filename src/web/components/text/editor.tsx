@@ -2,7 +2,15 @@
  * The editor of all texts: Markdown with a toolbar, a preview, shortcuts, completion of `[[`, `@` and `#`, and uploads
  * of pasted and dropped files. `⌘↵` saves.
  */
-import { type ClipboardEvent, type KeyboardEvent, type ReactNode, type RefObject, useRef, useState } from 'react'
+import {
+  type ClipboardEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import { type CompletionSources, Completions, useCompletion } from './completions.tsx'
 import { type FileStore, type Files, FileTray, fileMarkdown, type StoredFile, useFiles } from './files.tsx'
 import { Markdown } from './markdown.tsx'
@@ -99,7 +107,11 @@ interface TextFieldProps extends Props {
   files: Files
 }
 
-function TextField({ field, completion, files, rows = 16, ...props }: TextFieldProps) {
+function TextField({ field, completion, files, rows = 16, isFocused, ...props }: TextFieldProps) {
+  // With Preact, `autoFocus` works only if nothing else has the focus.
+  useLayoutEffect(() => {
+    if (isFocused) field.current?.focus()
+  }, [field, isFocused])
   const onPaste = (event: ClipboardEvent<HTMLTextAreaElement>) => {
     const { value, selectionStart: from, selectionEnd: to } = event.currentTarget
     const link = pasteLink(value, from, to, event.clipboardData.getData('text/plain'))
@@ -119,8 +131,6 @@ function TextField({ field, completion, files, rows = 16, ...props }: TextFieldP
       placeholder={props.placeholder}
       name={props.name}
       required={props.required}
-      // biome-ignore lint/a11y/noAutofocus: the reader has just asked to write here
-      autoFocus={props.isFocused}
       onChange={(event) => {
         props.onChange(event.currentTarget.value)
         completion.look()
