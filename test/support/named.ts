@@ -8,8 +8,7 @@ const tables = records.synced.map(({ entity, table }) => `when '${entity}' then 
 /**
  * In tests, and only there, the database itself checks what sync relies on: whoever changes a synced record leaves an
  * event of its container that names the record, and another in the container that the record has left. The check runs
- * at the commit, for every row, whatever changed it: an action, a cascade, a bulk update. `./test/run` leaves it to
- * `--full`, because it takes a twentieth of the CPU time. A transaction without any
+ * at the commit, for every row, whatever changed it: an action, a cascade, a bulk update. A transaction without any
  * event is a test that arranges something, and is left alone; so is upkeep, which removes what was deleted long ago. A
  * new link must be named in the containers of both of its ends; it goes with either of them. The first event of the
  * transaction is looked for once, among the last 2000, and not for each row, which took most of the time of tests that
